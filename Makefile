@@ -1,0 +1,84 @@
+# etinspect: `make run` and `make check` need nothing but make; `make deps` brings the rest.
+
+# Settings
+PREFIX   ?= /usr/local
+CC       ?= cc
+B        ?= .build
+CASES    ?= ../shared/cases
+OPT      ?= -O3
+WARN     = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wvla -Wno-unused-parameter -Werror
+CPPFLAGS += -I. -D_GNU_SOURCE -MMD -MP
+CFLAGS   += -std=c11 -g $(OPT) $(WARN) $(SAN)
+LDLIBS   = -lXNNPACK -lpthreadpool -lcpuinfo -lncursesw -lmd -ljansson -lm -lpthread
+
+CORE     = $(wildcard core/*/*.c)
+VIEWS    = $(wildcard views/*.c)
+INSPECT  = $(wildcard inspect/*.c)
+# Each tests/test_*.c is a TAP program of its own; the other C files of tests/ serve all of them.
+TESTS    = $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c))
+TESTLIB  = $(filter-out tests/test_%.c tests/tool_%.c,$(wildcard tests/*.c))
+TOOLS    = $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/tool_*.c))
+obj      = $(patsubst %.c,$(B)/%.o,$(1))
+
+all: $(B)/etinspect
+
+run: deps
+	+@$(MAKE) --no-print-directory all
+	@exec $(B)/etinspect
+
+check: deps
+	+@$(MAKE) --no-print-directory tap
+
+tap: all $(TESTS)
+	ETINSPECT=$(B)/etinspect prove --timer --exec "" $(TESTS) $(wildcard tests/*.t)
+
+conformance: all
+	python3 tests/conformance.py --etinspect $(B)/etinspect $(CASES)
+
+# The same program and tests under AddressSanitizer and UBSan.
+asan:
+	+@$(MAKE) --no-print-directory B=$(B)/asan OPT=-O1 SAN="-fsanitize=address,undefined -fno-omit-frame-pointer" tap tools
+
+tools: $(TOOLS)
+
+install: all
+	install -D -m 755 $(B)/etinspect $(DESTDIR)$(PREFIX)/bin/etinspect
+
+clean:
+	rm -rf $(B)
+
+$(B)/etinspect: $(call obj,$(INSPECT) $(VIEWS)) $(B)/libcore.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(B)/libcore.a: $(call obj,$(CORE))
+	rm -f $@ && ar rcs $@ $^
+
+$(B)/tests/%: $(B)/tests/%.o $(call obj,$(TESTLIB)) $(B)/libcore.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
+
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+# Packages. Debian 12 has an XNNPACK of 2022, so these three come from Debian 13 there: from the mirror
+# that is configured already, pinned so low that nothing else follows.
+PACKAGES = gcc libc6-dev libncurses-dev libmd-dev libjansson-dev libcmocka-dev perl tmux python3
+XNNPACK  = libxnnpack-dev libcpuinfo-dev libpthreadpool-dev
+APT      = env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0
+SUDO     = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+deps:
+	@dpkg -s $(PACKAGES) $(XNNPACK) >/dev/null 2>&1 && exit 0; set -e; \
+	$(SUDO) $(APT) update; $(SUDO) $(APT) install --no-install-recommends $(PACKAGES); \
+	if ! apt-cache madison libxnnpack-dev | grep -q '0\.0~git20\(2[4-9]\|[3-9]\)'; then \
+		uri=$$(apt-get indextargets --format '$$(REPO_URI) $$(RELEASE) $$(COMPONENT)' 'Created-By: Packages' | \
+			awk '$$3 == "main" && $$1 !~ /security/ { print $$1; exit }'); \
+		printf 'Types: deb\nURIs: %s\nSuites: trixie\nComponents: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n' "$$uri" | \
+			$(SUDO) tee /etc/apt/sources.list.d/etinspect-trixie.sources >/dev/null; \
+		printf 'Package: *\nPin: release n=trixie\nPin-Priority: 100\n' | $(SUDO) tee /etc/apt/preferences.d/etinspect-trixie >/dev/null; \
+		$(SUDO) $(APT) update; $(SUDO) $(APT) install --no-install-recommends -t trixie $(XNNPACK); \
+	else $(SUDO) $(APT) install --no-install-recommends $(XNNPACK); fi
+
+.PHONY: all run check tap conformance asan tools install clean deps
+.SECONDARY:
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

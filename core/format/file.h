@@ -1,0 +1,39 @@
+/* file.h - a file as bytes: mapped, not read, so that looking at a program never touches its weights.
+ *
+ * file_open maps PATH ("-" reads standard input into memory). The bytes live until file_close. */
+#ifndef CORE_FORMAT_FILE_H
+#define CORE_FORMAT_FILE_H
+
+#include "core/base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct file {
+	const char *path;	/* as given */
+	const uint8_t *data;
+	size_t bytes;
+	int map;		/* 1: data is a mapping, 0: a block of ours */
+};
+
+bool file_open(struct file *f, const char *path, struct error *err);
+/* Maps an open descriptor (a memfd, say) under the name PATH; the descriptor is not closed. */
+bool file_open_fd(struct file *f, int fd, const char *path, struct error *err);
+void file_close(struct file *f);
+
+/* What the first bytes say a file is, for a clear message when it is not what was asked for. */
+enum file_kind {
+	FILE_EMPTY, FILE_PTE, FILE_PTE_OLD, FILE_PTD, FILE_BUNDLED, FILE_ETDUMP, FILE_ZIP, FILE_GZIP, FILE_LFS, FILE_NPY,
+	FILE_UNKNOWN,
+};
+enum file_kind file_kind(const uint8_t *data, size_t bytes);
+const char *file_kind_text(enum file_kind k);	/* "a Git LFS pointer (the file itself was not fetched)" */
+
+/* Writes bytes to PATH: beside it, synced, renamed over it. On failure PATH is as it was and nothing is
+ * left behind. Without REPLACE an existing PATH is an error. */
+bool file_write(const char *path, const void *data, size_t bytes, bool replace, struct error *err);
+/* The same when the bytes lie in pieces (a program is its tables and then its segments, padding in between). */
+struct file_piece { const void *data; size_t bytes; };
+bool file_write_pieces(const char *path, const struct file_piece *piece, int n, bool replace, struct error *err);
+
+#endif

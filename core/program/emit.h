@@ -1,0 +1,33 @@
+/* emit.h - graphs as a program file again.
+ *
+ * Methods that did not change are carried over value by value; changed ones are emitted anew: delegates whose
+ * group did not change keep their bytes, others are lowered, remaining nodes become out-variant kernel calls,
+ * static views are elided, memory is planned anew, constants are stored once by content. A constant that a
+ * kernel reads in another dim order than the default is stored in default order. Emitted programs obey every
+ * rule of facts (formats, 7) and are read back with pte_read before they are handed out. */
+#ifndef CORE_PROGRAM_EMIT_H
+#define CORE_PROGRAM_EMIT_H
+
+#include "core/program/program.h"
+
+struct emitted {
+	struct arena mem;
+	struct pte_output program;
+	struct { int data; struct pte_output file; } *data;	/* .ptd files that changed: number in program->data */
+	int ndata;
+	const char **lost;	/* "debug handles of forward" */
+	int nlost;
+	uint64_t tensor_bytes;	/* stored, wherever they end, shared content once */
+	uint64_t planned_bytes;	/* all arenas of all methods */
+};
+
+/* method[i]: the graph for plan i; the program's own graph (p->method[i]) means: unchanged. When nothing
+ * changed the output is the input, byte for byte. */
+bool program_emit(struct emitted *out, const struct program *p, struct graph *const *method, struct error *err);
+void emitted_free(struct emitted *e);
+
+/* Writes it: PATH, and changed data files as <stem of PATH>.<name>.ptd. All or nothing. */
+bool emitted_write(const struct emitted *e, const struct program *p, const char *path, bool replace,
+		   struct error *err);
+
+#endif

@@ -1,0 +1,14 @@
+/* cpu.h - what machine this is, by cpuinfo. */
+#ifndef CORE_RUN_CPU_H
+#define CORE_RUN_CPU_H
+
+struct cpu {
+	char name[128];		/* "Intel Xeon ..." */
+	char isa[128];		/* "avx512vnni avx512f fma3": the most telling features, strongest first */
+	char caches[128];	/* "L1d 48 KiB, L2 2 MiB, L3 32 MiB" */
+	int cores;		/* logical, that this process may use */
+};
+
+void cpu_read(struct cpu *c);
+
+#endif

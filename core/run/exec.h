@@ -1,0 +1,49 @@
+/* exec.h - runs one graph: portable kernels node by node, and groups through XNNPACK if asked.
+ *
+ * exec_open does what the runtime does at load: plans memory, lowers and creates the delegates. State starts
+ * from its initial bytes and is kept between runs until exec_reset. */
+#ifndef CORE_RUN_EXEC_H
+#define CORE_RUN_EXEC_H
+
+#include "core/op/op.h"
+#include "core/program/program.h"
+
+enum engine {
+	ENGINE_FILED,		/* groups as they are through XNNPACK, the rest portable */
+	ENGINE_PORTABLE,	/* every node by its portable kernel */
+	ENGINE_XNNPACK,		/* partitioned anew (on a clone), then as FILED */
+	ENGINES,
+};
+extern const char *const engine_names[ENGINES];	/* "filed", "portable", "xnnpack" */
+
+struct exec_options {
+	enum engine engine;
+	int threads;
+	bool time_nodes;	/* keep a time for every node and group */
+	uint64_t seed;		/* of random operators */
+};
+
+struct exec;
+
+bool exec_open(struct exec **out, const struct program *p, const struct graph *g, const struct exec_options *o,
+	       struct error *err);
+/* One run. input[i]: tensors (or rank-0 tensors for numbers) for the graph's inputs, in order. */
+bool exec_run(struct exec *e, struct tensor *const *input, int ninputs, struct error *err);
+/* Output i of the last run; lives until the next. */
+const struct tensor *exec_output(const struct exec *e, int i);
+int exec_noutputs(const struct exec *e);
+void exec_reset(struct exec *e);	/* state back to its initial bytes */
+void exec_close(struct exec *e);
+
+/* Nanoseconds of the last run spent in a node (a group's time stands at its first node). */
+uint64_t exec_node_ns(const struct exec *e, const struct node *n);
+
+/* What could not go through the host's XNNPACK and ran portable instead: node id and why. */
+int exec_nmissing(const struct exec *e);
+const char *exec_missing(const struct exec *e, int i);
+
+/* Evaluates constant-only nodes for the fold: the value of v, in arena memory. Portable kernels only. */
+bool exec_constant(const struct graph *g, const struct value *v, struct arena *a, struct tensor *out,
+		   struct error *err);
+
+#endif

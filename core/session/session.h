@@ -1,0 +1,95 @@
+/* session.h - what both sides of the screen share: program, versions, facts, edits, timings.
+ *
+ * `inspect` alone changes a session, through the functions here; `views` only read it. Versions are a stack:
+ * applying pushes one, undo steps back, redo forward; a new edit drops what was undone. Version 0 is the file. */
+#ifndef CORE_SESSION_SESSION_H
+#define CORE_SESSION_SESSION_H
+
+#include "core/pass/fold.h"
+#include "core/pass/linear.h"
+#include "core/program/emit.h"
+#include "core/run/cpu.h"
+#include "core/run/worker.h"
+#include "core/session/facts.h"
+
+enum apply_step { APPLY_FOLD, APPLY_LINEAR, APPLY_PARTITION };
+
+struct version {
+	struct graph **method;		/* version 0: the program's own */
+	const char *applied;		/* "fold", "linear", "partition"; NULL for version 0 */
+	struct method_facts *facts;	/* one a method, made when asked for */
+	bool has_facts;
+	struct emitted emitted;		/* made when asked for: sizes, and what is written */
+	bool has_emitted;
+	struct fold_plan fold;
+	struct linear_plan linear;
+};
+
+struct bench_row {
+	int method;
+	const char *subject;		/* module, operator or node; NULL: the whole method */
+	int version;
+	enum engine engine;
+	double setup_ms, first_ms;
+	struct stats stats;
+	double share, gflops;
+	const char *failed;		/* why, or NULL */
+};
+
+struct verify_row {
+	int method;
+	const char *pair;		/* "before-after", "portable-xnnpack" */
+	int output;
+	double max_abs_diff, max_rel_diff;
+	bool ok;
+};
+
+struct run_options {
+	int threads, warmup, runs;
+	double max_seconds, tolerance;
+	uint64_t seed;
+	struct { const char *method, *path; } *input;	/* --input; method NULL: any */
+	int ninputs;
+	struct { const char *method; struct input_shape shape; } *shape;
+	int nshapes;
+};
+
+struct session {
+	struct arena mem;
+	struct program *program;
+	const char *const *data_path;
+	int ndata_paths;
+	struct version *version;
+	int nversions, current;
+	struct run_options run;
+	struct cpu cpu;
+	struct bench_row *bench;
+	int nbench, capbench;
+	struct verify_row *verify;
+	int nverify, capverify;
+};
+
+bool session_open(struct session **out, const char *path, const char *const *data, int ndata, struct error *err);
+bool session_open_demo(struct session **out, const void *bytes, size_t n, struct error *err);
+void session_close(struct session *s);
+
+struct version *session_version(struct session *s);	/* the current one, with facts */
+bool session_facts(struct session *s, int version, struct error *err);
+/* Applies a step to the current version (fold and linear: the marked candidates) and pushes the result when
+ * anything changed; *changed tells. */
+bool session_apply(struct session *s, enum apply_step step, bool *changed, struct error *err);
+bool session_undo(struct session *s);
+bool session_redo(struct session *s);
+bool session_emit(struct session *s, int version, struct error *err);
+bool session_write(struct session *s, const char *path, bool replace, struct error *err);	/* the current version */
+
+/* A job for a method of a version, with the session's run options; the caller sets the engine and may change
+ * the rest. fd is the emitted program in memory (version > 0), owned by the session. */
+bool session_job(struct session *s, int version, int method, struct job *job, struct error *err);
+/* Runs both versions (and portable against XNNPACK) on the same inputs and adds verify rows. */
+bool session_verify(struct session *s, int before, int after, struct error *err);
+/* Times each method as filed, portable and through XNNPACK, for one version; adds bench rows, failed ones too. */
+bool session_bench(struct session *s, int version, const char *by, void (*progress)(void *ctx, const char *what, double part),
+		   void *ctx, struct error *err);
+
+#endif

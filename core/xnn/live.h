@@ -1,0 +1,27 @@
+/* live.h - an XNNPACK graph on the host's libXNNPACK. Only the worker process may call this: a subgraph that
+ * the library's assertions reject aborts the process. live_open checks what it can first. */
+#ifndef CORE_XNN_LIVE_H
+#define CORE_XNN_LIVE_H
+
+#include "core/format/xgraph.h"
+#include "core/op/op.h"
+
+struct live;
+struct live_pool;	/* threads */
+
+bool live_pool_open(struct live_pool **pool, int threads, struct error *err);	/* also initialises XNNPACK */
+void live_pool_close(struct live_pool *pool);
+
+/* Creates the subgraph and the runtime (packs the weights). data behind x must stay. */
+bool live_open(struct live **out, const struct xgraph *x, struct live_pool *pool, bool profile, struct error *err);
+/* Runs: arg[i] is the tensor of external id i; shapes of inputs are taken from the tensors (memory order), the
+ * outputs are resized and must have capacity for it. */
+bool live_run(struct live *l, struct tensor *const *arg, int nargs, struct error *err);
+void live_close(struct live *l);
+
+/* Whether this host's library has the node and datatype; if not, why (the caller runs it portably, with a
+ * warning `xnnpack_missing`). */
+bool live_supports(const struct xgraph *x, struct error *err);
+const char *live_version(void);	/* "2024-11" */
+
+#endif

@@ -1,0 +1,18 @@
+/* raise.h - an XNNPACK graph as nodes of the IR: the same operators as outside delegates.
+ *
+ * An NHWC node becomes permute_copy [0,3,1,2] -> op -> permute_copy [0,2,3,1] (core/pass/transposes cancels the
+ * pairs); an OHWI filter is the OIHW one in another dim order; fused min and max become clamp (relu, hardtanh);
+ * quantised values keep their integers behind quantize and dequantize nodes. */
+#ifndef CORE_XNN_RAISE_H
+#define CORE_XNN_RAISE_H
+
+#include "core/format/xgraph.h"
+#include "core/graph/graph.h"
+
+/* Adds the nodes to g, each with group and origin {.., dnode}. arg[i]: the value of external id i for inputs;
+ * NULL for outputs, where the made value is put. Node types that cannot be raised (SDPA, ArgMaxPooling2d)
+ * become opaque nodes. */
+bool xnn_raise(struct graph *g, const struct xgraph *x, struct value **arg, int nargs, int group,
+	       struct origin origin, struct error *err);
+
+#endif
