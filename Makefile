@@ -32,8 +32,11 @@ check: deps
 tap: all $(TESTS)
 	ETINSPECT=$(B)/etinspect prove --timer --exec "" $(TESTS) $(wildcard tests/*.t)
 
-conformance: all
-	python3 tests/conformance.py --etinspect $(B)/etinspect $(CASES)
+# Real programs against the stock runtime; CASES names the folder, ONLY a pattern ("models/*").
+conformance: all tools
+	@command -v g++ >/dev/null && python3 -m pip --version >/dev/null 2>&1 || $(SUDO) $(APT) install g++ python3-pip
+	@[ -x $(B)/etrun/etrun ] || sh $(CASES)/../tools/build-etrun $(B)/etrun
+	python3 tests/conformance.py --etinspect $(B)/etinspect --run $(B)/tests/tool_run --etrun $(B)/etrun/etrun $(CASES) $(ONLY)
 
 # The same program and tests under AddressSanitizer and UBSan.
 asan:

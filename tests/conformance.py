@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Conformance over case folders made by the real exporter: one line a case, a total, exit 1 on a failure.
+
+    conformance.py --etinspect BIN --run TOOL_RUN --etrun ETRUN CASES [PATTERN]...
+
+For portable.pte and xnnpack.pte of every case (and the files named in it):
+  read       the report has the delegates and the left-out operators that the exporter counted
+  portable   our portable kernels give the eager outputs, within the case's tolerance
+  filed      the same with delegates through XNNPACK
+  xnnpack    the same, partitioned anew
+  fold       the fold verdicts are those of case.json (seed cases)
+  linear     the linear verdicts are those of case.json (seed cases)
+  after      --optimize leaves out no more operators, and makes no more delegates, than it must
+  size       the written file is no larger than it may be
+  etrun      the written file runs in the stock runtime, within tolerance
+Differences that are known stand in tests/conformance.known, with their reason; one that is listed there and
+does not happen is a failure too.
+"""
+import argparse, collections, fnmatch, json, os, subprocess, sys, tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def run(argv, timeout=120):
+    try:
+        p = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=timeout)
+        return p.returncode, p.stdout.decode(errors='replace'), p.stderr.decode(errors='replace')
+    except subprocess.TimeoutExpired:
+        return -1, '', f'no end after {timeout} s'
+
+
+def last_json(text):
+    for line in reversed(text.splitlines()):
+        if line.startswith('{'):
+            return json.loads(line)
+    return {}
+
+
+class Case:
+    def __init__(self, root, name, opt):
+        self.dir, self.name, self.opt = os.path.join(root, name), name, opt
+        with open(os.path.join(self.dir, 'case.json')) as f:
+            self.info = json.load(f)
+        self.expect = self.info.get('expect')
+        self.tolerance = self.expect['tolerance'] if self.expect else self.info['tolerance']
+        self.failures = []
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def calls(self):
+        """The words that tell etrun and tool_run what to call."""
+        if 'sequence' in self.info:
+            seq = self.info['sequence']
+        elif 'methods' in self.info:
+            seq = [dict(m, method=k) for k, m in self.info['methods'].items()]
+        else:
+            seq = [{'method': 'forward', 'inputs': self.info['inputs'], 'outputs': self.info['outputs']}]
+        for c in seq:
+            yield '--call'
+            yield c['method']
+            for f in c['inputs']:
+                yield from ('--in', self.path(f))
+            for f in c['outputs']:
+                yield from ('--expect', self.path(f))
+
+    def fail(self, check, file, why):
+        self.failures.append((check, file, ' '.join(str(why).split())[:240]))
+
+    def data(self, file):
+        return [self.path(p) for p in self.info['files'][file].get('ptd', {})]
+
+    def judge(self, check, file, argv, tolerance):
+        code, out, err = run(argv + list(self.calls()) + ['--tol', str(tolerance)])
+        if code:
+            r = last_json(out)
+            lines = [l for l in err.splitlines() if not l.startswith(('I ', 'W '))]
+            why = r.get('step', '') + ' ' + r['error'] if 'error' in r else \
+                f'off by {r["max_abs_diff"]}, tolerance {tolerance}' if 'max_abs_diff' in r else \
+                f'exit {code} ' + (lines[-1] if lines else '')
+            self.fail(check, file, why)
+
+    def file_tolerance(self, file):
+        """Where the stock runtime itself is further off than the tolerance, so may we be."""
+        d = self.info['files'][file].get('runtime_max_abs_diff') or 0
+        return max(self.tolerance, 1.5 * d)
+
+    def report(self, argv):
+        code, out, err = run([self.opt.etinspect, '--report=json'] + argv)
+        if code:
+            return None, f'exit {code} ' + (err.strip().splitlines() or [''])[-1]
+        try:
+            return json.loads(out), None
+        except ValueError as e:
+            return None, f'not JSON: {e}'
+
+    def check_read(self, file, r):
+        for name, want in self.info['files'][file]['methods'].items():
+            got = next((m for m in r['methods'] if m['name'] == name), None)
+            if not got:
+                self.fail('read', file, f'no method {name}')
+            elif got['left_out'] != want['left_out'] or len(got['delegates']) != want['delegates']:
+                self.fail('read', file, f'{name}: {len(got["delegates"])} delegates, left out {got["left_out"]}')
+
+    def check_verdicts(self, file, r):
+        by_file = self.expect['notes'].get('by_file', {}).get(file, {})
+        want = by_file.get('fold', self.expect['fold'])
+        reason = by_file.get('reason', self.expect['reason'])
+        folds = [f for m in r['methods'] for f in m['fold']]
+        got = 'folds' if any(f['verdict'] == 'folds' for f in folds) else 'stays' if folds else 'none'
+        fine = {want} | set(self.expect['notes'].get('also', {}).get('fold', []))
+        if 'either' not in fine and got not in fine:
+            self.fail('fold', file, f'{got}, expected {want} ({reason})')
+        elif got == want == 'stays' and reason not in [f['reason']['code'] for f in folds if f['reason']]:
+            self.fail('fold', file, f'stays, but not because of {reason}: {[f["reason"] for f in folds]}')
+        if file != 'portable.pte':
+            return
+        linears = [l for m in r['methods'] for l in m['linear']]
+        got = 'converts' if any(l['verdict'] == 'converts' for l in linears) else 'stays' if linears else 'none'
+        want, reason = self.expect['linear'], self.expect['linear_reason']
+        fine = {want} | set(self.expect['notes'].get('also', {}).get('linear', []))
+        if 'either' not in fine and got not in fine:
+            self.fail('linear', file, f'{got}, expected {want} ({reason}): {[l["reason"] for l in linears]}')
+        elif got == want == 'stays' and reason and reason not in [l['reason']['code'] for l in linears if l['reason']]:
+            self.fail('linear', file, f'stays, but not because of {reason}: {[l["reason"] for l in linears]}')
+
+    def check_after(self, file, r):
+        if self.expect:
+            bounds = self.expect['after'] or {}
+        else:
+            x = self.info['files'].get('xnnpack.pte', {}).get('methods', {})
+            bounds = {m: {'delegates_max': None, 'left_out': f['left_out']} for m, f in x.items()}
+        for m in r['result']['methods'] if r.get('result') else r['methods']:
+            b = bounds.get(m['name'])
+            if not b:
+                continue
+            mine = collections.Counter(m['left_out'])
+            spare = collections.Counter(b['left_out']) - mine
+            more = mine - collections.Counter(b['left_out'])
+            gemms = sum(spare[f'aten::{g}.out'] for g in ('mm', 'addmm', 'bmm'))
+            if 'aten::linear.out' in more and more['aten::linear.out'] <= gemms:
+                del more['aten::linear.out']
+            if more:
+                self.fail('after', file, f'{m["name"]} leaves out {sorted(more.elements())} as well')
+            if b['delegates_max'] is not None and len(m['delegates']) > b['delegates_max']:
+                self.fail('after', file, f'{m["name"]} has {len(m["delegates"])} delegates, at most {b["delegates_max"]}')
+
+    def check_written(self, file, folder):
+        out = os.path.join(folder, self.name.replace('/', '-') + '-' + file)
+        r, why = self.report(['--optimize', '-o', out, '--allow-worse', self.path(file)] + self.data(file))
+        if not r:
+            return self.fail('after', file, why)
+        self.check_after(file, r)
+        x = self.info['files'].get('xnnpack.pte', {})
+        if 'bytes' in x and os.path.getsize(out) > max(x['bytes'], self.info['files'][file]['bytes']) + 1024:
+            self.fail('size', file, f'{os.path.getsize(out)} bytes, xnnpack.pte has {x["bytes"]}')
+        data = self.data(file)
+        for d in data[:]:
+            changed = f'{os.path.splitext(out)[0]}.{os.path.basename(d)}'
+            if os.path.exists(changed):
+                data[data.index(d)] = changed
+        if not self.opt.etrun or any(k in self.info['files'][file] for k in ('run_error', 'runtime_error')):
+            return
+        argv = [self.opt.etrun, out]
+        for d in data:
+            argv += ['--data', d]
+        self.judge('etrun', file, argv, self.file_tolerance(file))
+
+    def check_file(self, file, folder):
+        f = self.info['files'].get(file, {})
+        if 'methods' not in f:
+            return
+        r, why = self.report([self.path(file)] + self.data(file))
+        if not r:
+            return self.fail('read', file, why)
+        self.check_read(file, r)
+        if self.expect:
+            self.check_verdicts(file, r)
+        data = [w for d in self.data(file) for w in ('--data', d)]
+        for engine in ('portable', 'filed', 'xnnpack'):
+            if file != 'portable.pte' or engine != 'filed':
+                self.judge(engine, file, [self.opt.run, self.path(file), '--engine', engine] + data, self.file_tolerance(file))
+        self.check_written(file, folder)
+
+    def check(self, folder):
+        for file in ('portable.pte', 'xnnpack.pte'):
+            try:
+                self.check_file(file, folder)
+            except (KeyError, TypeError, OSError) as e:
+                self.fail('report', file, f'{type(e).__name__}: {e}')
+        return self
+
+
+def read_known(path):
+    """Lines `CASE FILE CHECK REASON`, patterns allowed, # comments."""
+    rows = []
+    with open(path) as f:
+        for line in f:
+            words = line.split(None, 3)
+            if words and not line.startswith('#'):
+                rows.append(words)
+    return rows
+
+
+def main():
+    p = argparse.ArgumentParser()
+    for name in ('etinspect', 'run', 'etrun'):
+        p.add_argument('--' + name)
+    p.add_argument('cases')
+    p.add_argument('patterns', nargs='*')
+    opt = p.parse_args()
+    names = sorted(os.path.relpath(d, opt.cases) for d, _, files in os.walk(opt.cases) if 'case.json' in files)
+    if opt.patterns:
+        names = [n for n in names if any(fnmatch.fnmatch(n, q) for q in opt.patterns)]
+    known = read_known(os.path.join(HERE, 'conformance.known'))
+    used, failed, told = set(), 0, 0
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        for c in pool.map(lambda n: Case(opt.cases, n, opt).check(folder), names):
+            bad = []
+            for check, file, why in c.failures:
+                row = next((k for k in known if fnmatch.fnmatch(c.name, k[0]) and fnmatch.fnmatch(file, k[1]) and k[2] == check), None)
+                if row:
+                    used.add(tuple(row))
+                    told += 1
+                else:
+                    bad.append(f'{file} {check}: {why}')
+            failed += bool(bad)
+            print(('FAIL' if bad else 'ok  '), c.name, *(['| ' + '\n     | '.join(bad)] if bad else []), flush=True)
+    stale = [k for k in known if tuple(k) not in used and any(fnmatch.fnmatch(n, k[0]) for n in names)]
+    for k in stale:
+        print('FAIL', 'listed as known, but does not happen:', *k[:3])
+    print(f'{len(names) - failed} passed, {failed + len(stale)} failed, {told} known differences')
+    return 1 if failed or stale or not names else 0
+
+
+sys.exit(main())
