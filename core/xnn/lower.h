@@ -15,6 +15,7 @@ struct xlowered {
 	struct value **arg;		/* inputs, then outputs, in the order of the delegate call */
 	int nargs, ninputs;
 	struct pte_named *named;	/* static data to store: key (SHA-256 hex; scales with "scale_"), bytes */
+	int *home;			/* by named entry: enum value_home of the constant whose bytes it holds */
 	int nnamed;
 };
 
