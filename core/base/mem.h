@@ -32,7 +32,7 @@ void *arena_array(struct arena *a, size_t count, size_t bytes_each);
 void *arena_copy(struct arena *a, const void *data, size_t bytes);
 void *arena_try(struct arena *a, size_t bytes);	/* as mem_try, but dies with the arena */
 char *arena_string(struct arena *a, const char *s);
-char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3), nonnull(2)));
 void arena_free(struct arena *a);
 
 /* A growing array in an arena: vec(int) v = {0}; vec_push(a, &v, 3); v.at[0], v.n. */

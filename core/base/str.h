@@ -11,7 +11,7 @@ struct str {
 
 void str_add(struct str *s, const char *text);
 void str_addn(struct str *s, const char *text, size_t n);
-void str_addf(struct str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void str_addf(struct str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3), nonnull(2)));
 const char *str_text(const struct str *s);	/* "" when empty */
 void str_clear(struct str *s);
 void str_free(struct str *s);

@@ -1,0 +1,297 @@
+#include "tests/opcase.h"
+
+#include "core/op/op.h"
+#include "tests/tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct reader {
+	const char *at;
+	const char *why;	/* what was wrong with the line */
+	struct arena mem;
+};
+
+static void space(struct reader *r)
+{
+	while (*r->at == ' ')
+		r->at++;
+}
+
+static bool take(struct reader *r, const char *word)
+{
+	space(r);
+	if (strncmp(r->at, word, strlen(word)))
+		return false;
+	r->at += strlen(word);
+	return true;
+}
+
+static bool read_type(struct reader *r, enum dtype *t)
+{
+	for (int code = 0; code <= DTYPE_INT4; code++) {
+		const char *name = dtype_name(code);
+		size_t n = strlen(name);
+
+		if (*name != '?' && !strncmp(r->at, name, n) && r->at[n] == '[') {
+			*t = code;
+			r->at += n + 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int64_t offset_of(const struct tensor *t, int64_t i)
+{
+	int64_t offset = 0;
+
+	for (int d = t->rank - 1; d >= 0; d--) {
+		offset += i % t->size[d] * t->stride[d];
+		i /= t->size[d];
+	}
+	return offset;
+}
+
+static void *tensor_memory(struct reader *r, const struct tensor *t)
+{
+	size_t bytes = 0;
+	uint8_t *data;
+
+	dtype_tensor_bytes(t->dtype, t->rank, t->size, &bytes);
+	data = arena_alloc(&r->mem, bytes + 64);
+	memset(data, 0xa5, bytes + 64);
+	return data;
+}
+
+static void put_int4(struct tensor *t, int64_t i, int v)
+{
+	int64_t cols = t->size[t->rank - 1], at = i / cols * ((cols + 1) / 2) + i % cols / 2;
+	uint8_t *b = (uint8_t *)t->data + at;
+
+	*b = i % cols % 2 ? (uint8_t)((*b & 15) | (v + 8) << 4) : (uint8_t)(0x80 | (v + 8));
+}
+
+/* 64-bit integers do not go through double. */
+static void put_number(struct reader *r, struct tensor *t, int64_t i)
+{
+	char *end;
+
+	space(r);
+	if (t->dtype == DTYPE_I64)
+		((int64_t *)t->data)[offset_of(t, i)] = strtoll(r->at, &end, 10);
+	else if (t->dtype == DTYPE_INT4)
+		put_int4(t, i, (int)strtol(r->at, &end, 10));
+	else
+		dtype_put(t->dtype, t->data, (size_t)offset_of(t, i), strtod(r->at, &end));
+	if (end == r->at)
+		r->why = "a tensor has too few elements";
+	r->at = end;
+}
+
+static struct tensor *read_tensor(struct reader *r)
+{
+	struct tensor *t = arena_alloc(&r->mem, sizeof *t);
+
+	if (!read_type(r, &t->dtype))
+		return NULL;
+	while (*r->at != ']') {
+		char *end;
+
+		t->dim_order[t->rank] = (uint8_t)t->rank;
+		t->size[t->rank++] = strtoll(r->at, &end, 10);
+		r->at = end + (*end == ',');
+	}
+	r->at++;
+	if (*r->at == '@') {
+		for (int d = 0; d < t->rank; d++)
+			t->dim_order[d] = (uint8_t)(*++r->at - '0');
+		r->at++;
+	}
+	tensor_set_strides(t);
+	t->data = tensor_memory(r, t);
+	for (int64_t i = 0; i < tensor_numel(t) && !r->why; i++)
+		put_number(r, t, i);
+	return t;
+}
+
+static struct operand read_number(struct reader *r)
+{
+	size_t n = strcspn(r->at, " ;>,)\n");
+	struct operand o = { .kind = ARG_INT };
+	char *end;
+
+	o.i = strtoll(r->at, &end, 10);
+	if (end != r->at + n) {
+		o.kind = ARG_DOUBLE;
+		o.d = strtod(r->at, &end);
+	}
+	if (end != r->at + n || !n)
+		r->why = "not a number";
+	r->at += n;
+	return o;
+}
+
+static struct operand read_operand(struct reader *r)
+{
+	struct operand o = { 0 };
+
+	if (take(r, "none"))
+		return o;
+	if (take(r, "true") || take(r, "false")) {
+		o.kind = ARG_BOOL;
+		o.b = r->at[-2] == 'u';
+		return o;
+	}
+	if (take(r, "'")) {
+		size_t n = strcspn(r->at, "'");
+		char *s = arena_alloc(&r->mem, n + 1);
+
+		memcpy(s, r->at, n);
+		r->at += n + 1;
+		o.kind = ARG_STRING;
+		o.s = s;
+		return o;
+	}
+	if (take(r, "(")) {
+		o.kind = ARG_LIST;
+		o.list.at = arena_array(&r->mem, 64, sizeof *o.list.at);
+		while (!take(r, ")") && !r->why && o.list.n < 64) {
+			o.list.at[o.list.n++] = read_operand(r);
+			take(r, ",");
+		}
+		return o;
+	}
+	o.tensor = read_tensor(r);
+	o.kind = ARG_VALUE;
+	return o.tensor ? o : read_number(r);
+}
+
+static bool call_line(struct reader *r, struct call *c, struct error *err)
+{
+	c->scratch = &r->mem;
+	if (!c->op->shape(c, err))
+		return false;
+	for (int i = 0; i < c->nouts; i++)
+		c->out[i]->data = tensor_memory(r, c->out[i]);
+	if (!c->op->kernel) {
+		r->why = "no kernel";
+		return true;
+	}
+	return c->op->kernel(c, err);
+}
+
+static double element(const struct tensor *t, int64_t i)
+{
+	return t->dtype == DTYPE_I64 ? (double)((const int64_t *)t->data)[offset_of(t, i)] :
+				       dtype_get(t->dtype, t->data, (size_t)offset_of(t, i));
+}
+
+static double tolerance_of(enum dtype t)
+{
+	return t == DTYPE_F64 ? 1e-10 : t == DTYPE_F32 ? 2e-6 : t == DTYPE_F16 ? 2e-3 : t == DTYPE_BF16 ? 1.6e-2 : 0;
+}
+
+static void compare(struct reader *r, const struct tensor *got, const struct tensor *want, double tol)
+{
+	if (got->dtype != want->dtype || got->rank != want->rank) {
+		r->why = "dtype or rank of a result";
+		return;
+	}
+	for (int d = 0; d < want->rank; d++) {
+		if (got->size[d] != want->size[d])
+			r->why = "size of a result";
+		if (got->dim_order[d] != want->dim_order[d])
+			r->why = "dim order of a result";
+	}
+	if (tol < 0)
+		tol = tolerance_of(want->dtype);
+	for (int64_t i = 0; i < tensor_numel(want) && !r->why; i++) {
+		double a = element(got, i), b = element(want, i);
+
+		if (a == b || (isnan(a) && isnan(b)))
+			continue;
+		if (!(fabs(a - b) <= tol * fmax(1, fabs(b)))) {
+			print_message("element %lld is %.9g, expected %.9g\n", (long long)i, a, b);
+			r->why = "an element of a result";
+		}
+	}
+}
+
+static void check_results(struct reader *r, struct call *c, double tol)
+{
+	for (int i = 0; !r->why && *r->at && *r->at != '\n'; i++) {
+		struct operand want = read_operand(r);
+		struct tensor *got = c->op->flags & OP_MUTATES ? c->arg[0].tensor : i < c->nouts ? c->out[i] : NULL;
+
+		if (!want.tensor || !got)
+			r->why = "results";
+		else if (!r->why)
+			compare(r, got, want.tensor, tol);
+		take(r, ";");
+		space(r);
+	}
+}
+
+/* NULL: as expected. */
+static const char *run_line(struct reader *r, const char *line, struct error *err)
+{
+	struct operand arg[32] = { 0 };
+	struct tensor out[64] = { { 0 } }, *outs[64];
+	uint64_t seed = 1;
+	struct call c = { .arg = arg, .out = outs, .seed = &seed };
+	double tol = -1;
+	char name[128];
+	int n = 0;
+	bool ok;
+
+	r->at = line;
+	if (take(r, "~"))
+		tol = strtod(r->at, (char **)&r->at);
+	if (sscanf(r->at, " %127s%n", name, &n) != 1 || !(c.op = op_find(name)))
+		return "no such operator";
+	r->at += n;
+	while (take(r, ";") && !r->why && c.nargs < 32)
+		arg[c.nargs++] = read_operand(r);
+	if (!take(r, ">") || r->why)
+		return r->why ? r->why : "syntax";
+	if (c.nargs != op_nargs(c.op))
+		return "number of arguments";
+	for (c.nouts = 0; c.nouts < op_nouts(c.op); c.nouts++)
+		outs[c.nouts] = &out[c.nouts];
+	ok = call_line(r, &c, err);
+	if (take(r, "error"))
+		return ok ? "it ran, an error was expected" : NULL;
+	if (!ok)
+		return err->text;
+	space(r);
+	check_results(r, &c, tol);
+	return r->why;
+}
+
+void opcase_run(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	size_t cap = 0;
+	char *line = NULL;
+	int wrong = 0, run = 0;
+
+	assert_non_null(f);
+	for (int at = 1; getline(&line, &cap, f) > 0; at++) {
+		struct reader r = { 0 };
+		struct error err = { 0 };
+		const char *why;
+
+		if (*line == '#' || *line == '\n')
+			continue;
+		why = run_line(&r, line, &err);
+		run++;
+		if (why && ++wrong < 20)
+			print_message("%s:%d: %s: %.60s\n", path, at, why, line);
+		arena_free(&r.mem);
+	}
+	free(line);
+	fclose(f);
+	assert_true(run > 0);
+	assert_int_equal(wrong, 0);
+}

@@ -1,0 +1,16 @@
+/* opcase.h - operator tests as text, one call a line, made by tests/fixtures/opcase.py.
+ *
+ *   aten.mm.default ; f32[2,2] 1 2 3 4 ; f32[2,1] 5 6 > f32[2,1] 17 39
+ *
+ * Arguments are separated by ';', results stand behind '>' in the same form, or the word `error`. A tensor is its type
+ * and sizes, '@' and the dim order unless it is the default one, and its elements in logical order. Numbers with a
+ * point, an exponent, inf and nan are floats; true, false and none; 'text'; lists are ( a , b ). An operator that
+ * writes its first argument has that argument's state after the call as its result. A line may begin with ~TOL, the
+ * difference allowed, relative to the larger of 1 and the expected magnitude. '#' begins a comment. */
+#ifndef TESTS_OPCASE_H
+#define TESTS_OPCASE_H
+
+/* Runs every line of a file; fails the test with the first line that is wrong after printing all of them. */
+void opcase_run(const char *path);
+
+#endif
