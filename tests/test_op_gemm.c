@@ -20,7 +20,7 @@ static void matmul_equals_the_plain_loop(void **state)
 	struct arena mem = { 0 };
 	float *a = arena_array(&mem, M * K, 4), *b = arena_array(&mem, K * N, 4), *c = arena_array(&mem, M * N, 4);
 	struct call call = { .op = op_find("aten.mm.default"), .scratch = &mem };
-	struct matmul mm = { .plain = PLAIN_F32, .m = M, .n = N, .k = K, .c = c, .c_row = N, .c_col = 1 };
+	struct matmul mm = { .kind = KIND_F32, .m = M, .n = N, .k = K, .c = c, .c_row = N, .c_col = 1 };
 	uint32_t r = 1;
 
 	for (int i = 0; i < M * K; i++)

@@ -4,7 +4,6 @@
  * that an edit around it can be checked. Three ways through: a matrix product over patches (im2col, never stored whole);
  * direct loops where a group has few output channels (depthwise); and, transposed, a product of weights and input
  * whose rows are added to where they fall. The first two sum in the stock order: channel, then tap. */
-#include "core/op/args.h"
 #include "core/op/matmul.h"
 
 #include <math.h>
@@ -18,7 +17,7 @@ struct conv {
 	int64_t in[SPATIAL], k[SPATIAL], out[SPATIAL];
 	int64_t stride[SPATIAL], pad[SPATIAL], dilation[SPATIAL];
 	int64_t in_plane, out_plane, taps;	/* products of the above */
-	enum plain plain;
+	enum kind kind;
 	const void *src;	/* [in_c, in plane] of one batch and group */
 	const void *weight;	/* [out_c, in_c, taps] of one group; transposed: [in_c, out_c, taps] */
 	void *dst;		/* [out_c, out plane] */
@@ -35,17 +34,17 @@ struct conv_args {
 /* One number stands for all dimensions. */
 static bool read_list(struct call *c, int i, const char *what, int nd, int64_t min, int64_t *at, struct error *err)
 {
-	int n;
+	int64_t given[MAX_RANK];
+	int n = call_ints(c, i, given, err);
 
-	if (!args_ints(c, i, at, SPATIAL, &n, err))
+	if (n < 0)
 		return false;
 	if (n != 1 && n != nd)
-		return args_fail(c, err, "%s has %d numbers, must have 1 or %d", what, n, nd);
+		return call_fail(c, err, "%s has %d numbers, must have 1 or %d", what, n, nd);
 	for (int d = 0; d < nd; d++) {
-		if (n == 1)
-			at[d] = at[0];
+		at[d] = given[n == 1 ? 0 : d];
 		if (at[d] < min || at[d] > INT32_MAX)
-			return args_fail(c, err, "%s is %lld, must be at least %lld", what, (long long)at[d], (long long)min);
+			return call_fail(c, err, "%s is %lld, must be at least %lld", what, (long long)at[d], (long long)min);
 	}
 	return true;
 }
@@ -53,8 +52,8 @@ static bool read_list(struct call *c, int i, const char *what, int nd, int64_t m
 static bool read_args(struct call *c, int nd, struct conv_args *a, struct error *err)
 {
 	a->nd = nd;
-	a->transposed = args_bool(c, 6, false);
-	a->groups = args_int(c, 8, 1);
+	a->transposed = call_bool(c, 6, false);
+	a->groups = call_int(c, 8, 1);
 	if (!read_list(c, 3, "stride", nd, 1, a->stride, err) || !read_list(c, 4, "padding", nd, 0, a->pad, err) ||
 	    !read_list(c, 5, "dilation", nd, 1, a->dilation, err))
 		return false;
@@ -64,54 +63,43 @@ static bool read_args(struct call *c, int nd, struct conv_args *a, struct error 
 		return false;
 	for (int d = 0; d < nd; d++)
 		if (a->out_pad[d] >= a->stride[d] && a->out_pad[d] >= a->dilation[d])
-			return args_fail(c, err, "output padding %lld is not smaller than stride or dilation",
+			return call_fail(c, err, "output padding %lld is not smaller than stride or dilation",
 					 (long long)a->out_pad[d]);
-	return true;
-}
-
-static bool is_channels_last(const struct tensor *t)
-{
-	if (t->dim_order[0] != 0 || t->dim_order[t->rank - 1] != 1)
-		return false;
-	for (int d = 1; d < t->rank - 1; d++)
-		if (t->dim_order[d] != d + 1)
-			return false;
 	return true;
 }
 
 static bool check_tensors(struct call *c, struct error *err)
 {
-	struct tensor *in = args_tensor(c, 0), *w = args_tensor(c, 1);
+	struct tensor *in, *w;
 
-	if (!in || !w)
-		return args_fail(c, err, "input or weight is missing");
-	if (in->dtype != w->dtype || !(dtype_is_float(in->dtype) || (in->dtype <= DTYPE_I64 && dtype_is_int(in->dtype))))
-		return args_fail(c, err, "input and weight are %s and %s, must be one number type", dtype_name(in->dtype),
+	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REAL, err))
+		return false;
+	in = call_tensor(c, 0), w = call_tensor(c, 1);
+	if (in->dtype != w->dtype)
+		return call_fail(c, err, "input and weight are %s and %s, must be one dtype", dtype_name(in->dtype),
 				 dtype_name(w->dtype));
 	if (in->rank < 3 || in->rank > 5 || w->rank != in->rank)
-		return args_fail(c, err, "input and weight have ranks %d and %d, must have one of 3 to 5", in->rank, w->rank);
-	if (!tensor_is_default_order(in) && !is_channels_last(in))
-		return args_fail(c, err, "the input's dim order is neither default nor channels last");
-	return true;
+		return call_fail(c, err, "input and weight have ranks %d and %d, must have one of 3 to 5", in->rank, w->rank);
+	return call_image_order(c, 0, err);
 }
 
 static bool check_channels(struct call *c, const struct conv_args *a, struct error *err)
 {
-	struct tensor *in = args_tensor(c, 0), *w = args_tensor(c, 1), *bias = args_tensor(c, 2);
+	struct tensor *in = call_tensor(c, 0), *w = call_tensor(c, 1), *bias = call_tensor(c, 2);
 	int64_t takes = a->transposed ? w->size[0] : 0, makes = w->size[0];
 
 	if (a->groups < 1 || w->size[0] < a->groups || w->size[0] % a->groups)
-		return args_fail(c, err, "%lld groups do not divide a weight of %lld", (long long)a->groups,
+		return call_fail(c, err, "%lld groups do not divide a weight of %lld", (long long)a->groups,
 				 (long long)w->size[0]);
 	if (!a->transposed && __builtin_mul_overflow(a->groups, w->size[1], &takes))
-		return args_fail(c, err, "too many channels");
+		return call_fail(c, err, "too many channels");
 	if (a->transposed && __builtin_mul_overflow(a->groups, w->size[1], &makes))
-		return args_fail(c, err, "too many channels");
+		return call_fail(c, err, "too many channels");
 	if (in->size[1] != takes)
-		return args_fail(c, err, "the input has %lld channels, the weight takes %lld", (long long)in->size[1],
+		return call_fail(c, err, "the input has %lld channels, the weight takes %lld", (long long)in->size[1],
 				 (long long)takes);
-	if (bias && (bias->rank != 1 || bias->size[0] != makes || !(dtype_is_float(bias->dtype) || dtype_is_int(bias->dtype))))
-		return args_fail(c, err, "the bias must be one number for each of %lld channels", (long long)makes);
+	if (bias && (bias->rank != 1 || bias->size[0] != makes || !dtype_in(bias->dtype, DTYPES_REAL)))
+		return call_fail(c, err, "the bias must be one number for each of %lld channels", (long long)makes);
 	return true;
 }
 
@@ -127,19 +115,22 @@ static int64_t out_size(const struct conv_args *a, int64_t in, int64_t k, int d)
 
 static bool convolution_shape(struct call *c, struct error *err)
 {
-	struct tensor *in = args_tensor(c, 0), *w = args_tensor(c, 1), *out = c->out[0];
+	struct tensor *in, *w, *out = c->out[0];
 	struct conv_args a;
 
-	if (!check_tensors(c, err) || !read_args(c, in->rank - 2, &a, err) || !check_channels(c, &a, err))
+	if (!check_tensors(c, err))
+		return false;
+	in = call_tensor(c, 0), w = call_tensor(c, 1);
+	if (!read_args(c, in->rank - 2, &a, err) || !check_channels(c, &a, err))
 		return false;
 	tensor_set_like(out, in);
 	out->size[1] = !in->size[1] ? 0 : a.transposed ? a.groups * w->size[1] : w->size[0];
 	for (int d = 0; d < a.nd; d++) {
 		if (in->size[2 + d] > INT32_MAX || w->size[2 + d] > INT32_MAX)
-			return args_fail(c, err, "a dimension is too large");
+			return call_fail(c, err, "a dimension is too large");
 		out->size[2 + d] = out_size(&a, in->size[2 + d], w->size[2 + d], d);
 		if (out->size[2 + d] <= 0)
-			return args_fail(c, err, "%lld input positions are too few for a kernel of %lld",
+			return call_fail(c, err, "%lld input positions are too few for a kernel of %lld",
 					 (long long)in->size[2 + d], (long long)w->size[2 + d]);
 	}
 	tensor_set_strides(out);
@@ -195,7 +186,7 @@ static void fetch_patches(const void *ctx, int64_t k, int64_t j, int64_t n, void
 {
 	const struct conv *v = ctx;
 	int64_t ic = k / v->taps, offset[SPATIAL], from, upto;
-	size_t bytes = plain_bytes(v->plain);
+	size_t bytes = kind_bytes(v->kind);
 
 	tap_offset(v, k % v->taps, offset);
 	valid_range(v->in[2], v->stride[2], offset[2], v->out[2], &from, &upto);
@@ -221,7 +212,7 @@ static bool conv_product(struct call *c, const struct conv *v, struct matmul *mm
 
 	for (int d = 0; d < SPATIAL; d++)
 		pointwise = pointwise && v->stride[d] == 1 && !v->pad[d];
-	mm->plain = v->plain;
+	mm->kind = v->kind;
 	mm->m = v->out_c, mm->n = v->out_plane, mm->k = v->in_c * v->taps;
 	mm->a = (struct matrix){ v->weight, mm->k, 1 };
 	mm->b = (struct matrix){ v->src, v->in_plane, 1 };
@@ -258,18 +249,18 @@ static void conv_strip(const struct conv *v, int64_t oc, int64_t row0, int64_t r
 {
 	int64_t offset[SPATIAL], a, b;
 
-	switch (v->plain) {
-	case PLAIN_F32: STRIP(float, float) break;
-	case PLAIN_F64: STRIP(double, double) break;
-	case PLAIN_I64: STRIP(int64_t, uint64_t) break;
+	switch (v->kind) {
+	case KIND_F32: STRIP(float, float) break;
+	case KIND_F64: STRIP(double, double) break;
+	default: STRIP(int64_t, uint64_t) break;
 	}
 }
 
 static void conv_direct(const struct conv *v)
 {
-	int64_t rows = v->out[0] * v->out[1], strip = STRIP_BYTES / (v->out[2] * (int64_t)plain_bytes(v->plain)) + 1;
+	int64_t rows = v->out[0] * v->out[1], strip = STRIP_BYTES / (v->out[2] * (int64_t)kind_bytes(v->kind)) + 1;
 
-	memset(v->dst, 0, (size_t)(v->out_c * v->out_plane) * plain_bytes(v->plain));
+	memset(v->dst, 0, (size_t)(v->out_c * v->out_plane) * kind_bytes(v->kind));
 	for (int64_t oc = 0; oc < v->out_c; oc++)
 		for (int64_t row = 0; row < rows; row += strip)
 			conv_strip(v, oc, row, row + strip < rows ? row + strip : rows);
@@ -294,16 +285,16 @@ static void add_column(const struct conv *v, int64_t oc, int64_t tap, const void
 
 	tap_offset(v, tap, offset);
 	valid_range(v->out[2], v->stride[2], offset[2], v->in[2], &a, &b);
-	switch (v->plain) {
-	case PLAIN_F32: ADD_ROWS(float, float) break;
-	case PLAIN_F64: ADD_ROWS(double, double) break;
-	case PLAIN_I64: ADD_ROWS(int64_t, uint64_t) break;
+	switch (v->kind) {
+	case KIND_F32: ADD_ROWS(float, float) break;
+	case KIND_F64: ADD_ROWS(double, double) break;
+	default: ADD_ROWS(int64_t, uint64_t) break;
 	}
 }
 
 static int64_t column_channels(const struct conv *v)
 {
-	int64_t each = v->taps * v->in_plane * (int64_t)plain_bytes(v->plain), n = each ? COLUMNS_BYTES / each : v->out_c;
+	int64_t each = v->taps * v->in_plane * (int64_t)kind_bytes(v->kind), n = each ? COLUMNS_BYTES / each : v->out_c;
 
 	return n < 1 ? 1 : n > v->out_c ? v->out_c : n;
 }
@@ -312,9 +303,9 @@ static int64_t column_channels(const struct conv *v)
 static bool conv_transposed(struct call *c, const struct conv *v, struct matmul *mm, void *columns, struct error *err)
 {
 	int64_t step = column_channels(v);
-	size_t bytes = plain_bytes(v->plain);
+	size_t bytes = kind_bytes(v->kind);
 
-	mm->plain = v->plain;
+	mm->kind = v->kind;
 	mm->n = v->in_plane, mm->k = v->in_c;
 	mm->b = (struct matrix){ v->src, v->in_plane, 1 };
 	mm->c = columns, mm->c_row = v->in_plane, mm->c_col = 1;
@@ -334,13 +325,13 @@ static bool conv_transposed(struct call *c, const struct conv *v, struct matmul 
 /* ---- the kernel ---- */
 
 /* Padding that is multiplied is a NaN where the weight is infinite; the direct loops leave it out. */
-static bool all_finite(enum plain p, const void *data, int64_t n)
+static bool all_finite(enum kind k, const void *data, int64_t n)
 {
 	bool ok = true;
 
-	for (int64_t i = 0; i < n && p == PLAIN_F32; i++)
+	for (int64_t i = 0; i < n && k == KIND_F32; i++)
 		ok &= isfinite(((const float *)data)[i]) != 0;
-	for (int64_t i = 0; i < n && p == PLAIN_F64; i++)
+	for (int64_t i = 0; i < n && k == KIND_F64; i++)
 		ok &= isfinite(((const double *)data)[i]) != 0;
 	return ok;
 }
@@ -352,12 +343,12 @@ static bool all_finite(enum plain p, const void *data, int64_t n)
 			o[j] = (T)((SUM)o[j] + (SUM)b); \
 	}
 
-static void add_bias(enum plain p, void *out, int64_t n, int64_t plane, const void *bias, int64_t channels)
+static void add_bias(enum kind k, void *out, int64_t n, int64_t plane, const void *bias, int64_t channels)
 {
-	switch (p) {
-	case PLAIN_F32: FILL(float, float) break;
-	case PLAIN_F64: FILL(double, double) break;
-	case PLAIN_I64: FILL(int64_t, uint64_t) break;
+	switch (k) {
+	case KIND_F32: FILL(float, float) break;
+	case KIND_F64: FILL(double, double) break;
+	default: FILL(int64_t, uint64_t) break;
 	}
 }
 
@@ -365,7 +356,7 @@ static void set_geometry(struct conv *v, const struct conv_args *a, const struct
 			 const struct tensor *out)
 {
 	*v = (struct conv){ .batch = in->size[0], .groups = a->groups, .in_c = in->size[1] / a->groups,
-			    .out_c = out->size[1] / a->groups, .plain = plain_of(in->dtype) };
+			    .out_c = out->size[1] / a->groups, .kind = kind_of(in->dtype) };
 	v->in_plane = v->out_plane = v->taps = 1;
 	for (int s = 0; s < SPATIAL; s++) {
 		int d = s - (SPATIAL - a->nd);	/* < 0: a dimension put in */
@@ -384,15 +375,15 @@ static void set_geometry(struct conv *v, const struct conv_args *a, const struct
 
 static bool run_groups(struct call *c, struct conv *v, bool transposed, struct error *err)
 {
-	size_t bytes = plain_bytes(v->plain);
+	size_t bytes = kind_bytes(v->kind);
 	const char *src = v->src, *weight = v->weight;
 	char *dst = v->dst;
-	struct matmul mm = { .plain = v->plain };
+	struct matmul mm = { .kind = v->kind };
 	bool direct = !transposed && (v->out_c < FEW_CHANNELS ||
-				      !all_finite(v->plain, weight, v->groups * v->out_c * v->in_c * v->taps));
+				      !all_finite(v->kind, weight, v->groups * v->out_c * v->in_c * v->taps));
 	void *columns = NULL;
 
-	if (transposed && !(columns = plain_alloc(c, v->plain, column_channels(v) * v->taps * v->in_plane, err)))
+	if (transposed && !(columns = plain_alloc(c, v->kind, column_channels(v) * v->taps * v->in_plane, err)))
 		return false;
 	for (int64_t i = 0; i < v->batch * v->groups; i++) {
 		v->src = src + (size_t)(i * v->in_c * v->in_plane) * bytes;
@@ -410,7 +401,7 @@ static bool run_groups(struct call *c, struct conv *v, bool transposed, struct e
 
 static bool convolution_kernel(struct call *c, struct error *err)
 {
-	struct tensor *in = args_tensor(c, 0), *w = args_tensor(c, 1), *bias = args_tensor(c, 2), *out = c->out[0];
+	struct tensor *in = call_tensor(c, 0), *w = call_tensor(c, 1), *bias = call_tensor(c, 2), *out = c->out[0];
 	struct conv_args a;
 	struct conv v;
 	const void *add = NULL;
@@ -421,15 +412,15 @@ static bool convolution_kernel(struct call *c, struct error *err)
 	if (!read_args(c, in->rank - 2, &a, err))
 		return false;
 	set_geometry(&v, &a, in, w, out);
-	v.src = plain_read(c, in, v.plain, err);
-	v.weight = plain_read(c, w, v.plain, err);
-	v.dst = sums = plain_out(c, out, v.plain, err);
-	if (!v.src || !v.weight || !sums || (bias && !(add = plain_read(c, bias, v.plain, err))) ||
+	v.src = plain_read(c, in, v.kind, err);
+	v.weight = plain_read(c, w, v.kind, err);
+	v.dst = sums = plain_out(c, out, v.kind, err);
+	if (!v.src || !v.weight || !sums || (bias && !(add = plain_read(c, bias, v.kind, err))) ||
 	    !run_groups(c, &v, a.transposed, err))
 		return false;
 	if (bias)
-		add_bias(v.plain, sums, out->size[0] * out->size[1], v.out_plane, add, out->size[1]);
-	plain_store(out, v.plain, sums);
+		add_bias(v.kind, sums, out->size[0] * out->size[1], v.out_plane, add, out->size[1]);
+	plain_store(out, v.kind, sums);
 	return true;
 }
 

@@ -1,73 +1,79 @@
 /* linear, mm, bmm, addmm. The stock kernels take default-order operands of one dtype; here the second operand may
  * lie in any dim order, because weights raised from delegates do. linear takes a 1-D input as well. */
-#include "core/op/args.h"
 #include "core/op/matmul.h"
 
 #include <string.h>
 
-static bool check_operands(struct call *c, const struct tensor *a, const struct tensor *b, struct error *err)
+static bool check_operands(struct call *c, int ia, int ib, struct error *err)
 {
-	if (!a || !b)
-		return args_fail(c, err, "an operand is missing");
-	if (!(dtype_is_float(a->dtype) || (a->dtype <= DTYPE_I64 && dtype_is_int(a->dtype))))
-		return args_fail(c, err, "no kernel for %s", dtype_name(a->dtype));
+	struct tensor *a, *b;
+
+	if (!call_check(c, err) || !call_dtype_in(c, ia, DTYPES_REAL, err))
+		return false;
+	a = call_tensor(c, ia), b = call_tensor(c, ib);
 	if (a->dtype != b->dtype)
-		return args_fail(c, err, "operands are %s and %s, must be one dtype", dtype_name(a->dtype),
+		return call_fail(c, err, "operands are %s and %s, must be one dtype", dtype_name(a->dtype),
 				 dtype_name(b->dtype));
 	if (!tensor_is_default_order(a))
-		return args_fail(c, err, "the first operand is not in the default dim order");
+		return call_fail(c, err, "the first operand is not in the default dim order");
 	return true;
 }
 
-static bool check_matrices(struct call *c, const struct tensor *a, const struct tensor *b, int rank, struct error *err)
+static bool check_matrices(struct call *c, int ia, int ib, int rank, struct error *err)
 {
-	if (!check_operands(c, a, b, err))
+	struct tensor *a, *b;
+
+	if (!check_operands(c, ia, ib, err))
 		return false;
+	a = call_tensor(c, ia), b = call_tensor(c, ib);
 	if (a->rank != rank || b->rank != rank)
-		return args_fail(c, err, "operands have ranks %d and %d, must be %d", a->rank, b->rank, rank);
+		return call_fail(c, err, "operands have ranks %d and %d, must be %d", a->rank, b->rank, rank);
 	if (a->size[rank - 1] != b->size[rank - 2])
-		return args_fail(c, err, "%lld columns meet %lld rows", (long long)a->size[rank - 1],
+		return call_fail(c, err, "%lld columns meet %lld rows", (long long)a->size[rank - 1],
 				 (long long)b->size[rank - 2]);
 	if (rank == 3 && a->size[0] != b->size[0])
-		return args_fail(c, err, "batches of %lld and %lld", (long long)a->size[0], (long long)b->size[0]);
+		return call_fail(c, err, "batches of %lld and %lld", (long long)a->size[0], (long long)b->size[0]);
 	return true;
 }
 
 static bool mm_shape(struct call *c, struct error *err)
 {
-	struct tensor *a = args_tensor(c, 0), *b = args_tensor(c, 1);
+	struct tensor *a, *b;
 
-	if (!check_matrices(c, a, b, 2, err))
+	if (!check_matrices(c, 0, 1, 2, err))
 		return false;
+	a = call_tensor(c, 0), b = call_tensor(c, 1);
 	tensor_set_type(c->out[0], a->dtype, 2, (int64_t[]){ a->size[0], b->size[1] });
 	return true;
 }
 
 static bool bmm_shape(struct call *c, struct error *err)
 {
-	struct tensor *a = args_tensor(c, 0), *b = args_tensor(c, 1);
+	struct tensor *a, *b;
 
-	if (!check_matrices(c, a, b, 3, err))
+	if (!check_matrices(c, 0, 1, 3, err))
 		return false;
+	a = call_tensor(c, 0), b = call_tensor(c, 1);
 	tensor_set_type(c->out[0], a->dtype, 3, (int64_t[]){ a->size[0], a->size[1], b->size[2] });
 	return true;
 }
 
 static bool addmm_shape(struct call *c, struct error *err)
 {
-	struct tensor *bias = args_tensor(c, 0), *a = args_tensor(c, 1), *b = args_tensor(c, 2);
+	struct tensor *bias, *a, *b;
 	int64_t size[2];
 
-	if (!check_matrices(c, a, b, 2, err))
+	if (!check_matrices(c, 1, 2, 2, err))
 		return false;
+	bias = call_tensor(c, 0), a = call_tensor(c, 1), b = call_tensor(c, 2);
 	size[0] = a->size[0], size[1] = b->size[1];
-	if (!bias || bias->dtype != a->dtype)
-		return args_fail(c, err, "the bias must be a tensor of %s", dtype_name(a->dtype));
+	if (bias->dtype != a->dtype)
+		return call_fail(c, err, "the bias must be a tensor of %s", dtype_name(a->dtype));
 	if (bias->rank > 2)
-		return args_fail(c, err, "the bias has rank %d, at most 2 is allowed", bias->rank);
+		return call_fail(c, err, "the bias has rank %d, at most 2 is allowed", bias->rank);
 	for (int d = 0; d < bias->rank; d++)
 		if (bias->size[d] != 1 && bias->size[d] != size[2 - bias->rank + d])
-			return args_fail(c, err, "a bias dimension of %lld does not broadcast to %lld",
+			return call_fail(c, err, "a bias dimension of %lld does not broadcast to %lld",
 					 (long long)bias->size[d], (long long)size[2 - bias->rank + d]);
 	tensor_set_type(c->out[0], a->dtype, 2, size);
 	return true;
@@ -75,19 +81,20 @@ static bool addmm_shape(struct call *c, struct error *err)
 
 static bool linear_shape(struct call *c, struct error *err)
 {
-	struct tensor *in = args_tensor(c, 0), *w = args_tensor(c, 1), *bias = args_tensor(c, 2);
+	struct tensor *in, *w, *bias;
 	int64_t size[MAX_RANK];
 
-	if (!check_operands(c, in, w, err))
+	if (!check_operands(c, 0, 1, err))
 		return false;
+	in = call_tensor(c, 0), w = call_tensor(c, 1), bias = call_tensor(c, 2);
 	if (in->rank < 1 || w->rank != 2)
-		return args_fail(c, err, "input and weight have ranks %d and %d, must be 1 or more and 2", in->rank, w->rank);
+		return call_fail(c, err, "input and weight have ranks %d and %d, must be 1 or more and 2", in->rank, w->rank);
 	if (in->size[in->rank - 1] != w->size[1])
-		return args_fail(c, err, "the input has %lld features, the weight takes %lld",
+		return call_fail(c, err, "the input has %lld features, the weight takes %lld",
 				 (long long)in->size[in->rank - 1], (long long)w->size[1]);
 	if (bias && (bias->dtype != in->dtype || bias->rank != 1 ||
 		     (bias->size[0] != w->size[0] && bias->size[0] != 1)))
-		return args_fail(c, err, "the bias must be %s[%lld]", dtype_name(in->dtype), (long long)w->size[0]);
+		return call_fail(c, err, "the bias must be %s[%lld]", dtype_name(in->dtype), (long long)w->size[0]);
 	memcpy(size, in->size, sizeof size);
 	size[in->rank - 1] = w->size[0];
 	tensor_set_type(c->out[0], in->dtype, in->rank, size);
@@ -95,7 +102,7 @@ static bool linear_shape(struct call *c, struct error *err)
 }
 
 /* A matrix operand in the kernel's arithmetic, by strides; read in place when the type agrees. */
-static bool read_matrix(struct call *c, const struct tensor *t, enum plain p, struct matrix *m, struct error *err)
+static bool read_matrix(struct call *c, const struct tensor *t, enum kind k, struct matrix *m, struct error *err)
 {
 	int64_t n = tensor_numel(t);
 	void *copy;
@@ -105,9 +112,9 @@ static bool read_matrix(struct call *c, const struct tensor *t, enum plain p, st
 	m->data = t->data;
 	if (t->dtype == DTYPE_F32 || t->dtype == DTYPE_F64 || t->dtype == DTYPE_I64)
 		return true;
-	copy = plain_alloc(c, p, n, err);
+	copy = plain_alloc(c, k, n, err);
 	if (copy)
-		plain_load(p, copy, t->dtype, t->data, n);
+		kind_load(k, copy, t->dtype, t->data, 1, n);
 	m->data = copy;
 	return copy;
 }
@@ -121,13 +128,13 @@ static bool read_matrix(struct call *c, const struct tensor *t, enum plain p, st
 			o[j] = (T)((SUM)o[j] * (SUM)(T)alpha + (SUM)b[j * col_step] * (SUM)(T)beta); \
 	}
 
-static void add_bias(enum plain p, void *out, int64_t rows, int64_t cols, const void *bias, int64_t row_step,
+static void add_bias(enum kind k, void *out, int64_t rows, int64_t cols, const void *bias, int64_t row_step,
 		     int64_t col_step, double alpha, double beta)
 {
-	switch (p) {
-	case PLAIN_F32: ADD_BIAS(float, float) break;
-	case PLAIN_F64: ADD_BIAS(double, double) break;
-	case PLAIN_I64: ADD_BIAS(int64_t, uint64_t) break;
+	switch (k) {
+	case KIND_F32: ADD_BIAS(float, float) break;
+	case KIND_F64: ADD_BIAS(double, double) break;
+	default: ADD_BIAS(int64_t, uint64_t) break;
 	}
 }
 
@@ -135,10 +142,10 @@ static void add_bias(enum plain p, void *out, int64_t rows, int64_t cols, const 
 static bool multiply(struct call *c, const struct tensor *a, const struct tensor *b, int64_t batch, int64_t m, int64_t n,
 		     int64_t k, struct matmul *mm, void *out, struct error *err)
 {
-	size_t bytes = plain_bytes(mm->plain), b_step = b->rank == 3 ? (size_t)b->stride[0] * bytes : 0;
+	size_t bytes = kind_bytes(mm->kind), b_step = b->rank == 3 ? (size_t)b->stride[0] * bytes : 0;
 
 	mm->m = m, mm->n = n, mm->k = k, mm->c_row = n, mm->c_col = 1;
-	mm->a.data = plain_read(c, a, mm->plain, err);
+	mm->a.data = plain_read(c, a, mm->kind, err);
 	mm->a.row = k, mm->a.col = 1;
 	if (!mm->a.data)
 		return false;
@@ -154,51 +161,51 @@ static bool multiply(struct call *c, const struct tensor *a, const struct tensor
 
 static bool mm_kernel(struct call *c, struct error *err)
 {
-	struct tensor *a = args_tensor(c, 0), *b = args_tensor(c, 1), *out = c->out[0];
-	struct matmul mm = { .plain = plain_of(a->dtype) };
+	struct tensor *a = call_tensor(c, 0), *b = call_tensor(c, 1), *out = c->out[0];
+	struct matmul mm = { .kind = kind_of(a->dtype) };
 	int64_t batch = a->rank == 3 ? a->size[0] : 1;
-	void *sums = plain_out(c, out, mm.plain, err);
+	void *sums = plain_out(c, out, mm.kind, err);
 
-	if (!sums || !read_matrix(c, b, mm.plain, &mm.b, err) ||
+	if (!sums || !read_matrix(c, b, mm.kind, &mm.b, err) ||
 	    !multiply(c, a, b, batch, a->size[a->rank - 2], b->size[b->rank - 1], a->size[a->rank - 1], &mm, sums, err))
 		return false;
-	plain_store(out, mm.plain, sums);
+	plain_store(out, mm.kind, sums);
 	return true;
 }
 
 static bool addmm_kernel(struct call *c, struct error *err)
 {
-	struct tensor *bias = args_tensor(c, 0), *a = args_tensor(c, 1), *b = args_tensor(c, 2), *out = c->out[0];
-	struct matmul mm = { .plain = plain_of(a->dtype) };
+	struct tensor *bias = call_tensor(c, 0), *a = call_tensor(c, 1), *b = call_tensor(c, 2), *out = c->out[0];
+	struct matmul mm = { .kind = kind_of(a->dtype) };
 	int64_t m = a->size[0], n = b->size[1];
-	const void *add = plain_read(c, bias, mm.plain, err);
-	void *sums = plain_out(c, out, mm.plain, err);
+	const void *add = plain_read(c, bias, mm.kind, err);
+	void *sums = plain_out(c, out, mm.kind, err);
 
-	if (!add || !sums || !read_matrix(c, b, mm.plain, &mm.b, err) ||
+	if (!add || !sums || !read_matrix(c, b, mm.kind, &mm.b, err) ||
 	    !multiply(c, a, b, 1, m, n, a->size[1], &mm, sums, err))
 		return false;
-	add_bias(mm.plain, sums, m, n, add, bias->rank == 2 && bias->size[0] != 1 ? bias->size[1] : 0,
-		 bias->rank && bias->size[bias->rank - 1] != 1, args_double(c, 4, 1), args_double(c, 3, 1));
-	plain_store(out, mm.plain, sums);
+	add_bias(mm.kind, sums, m, n, add, bias->rank == 2 && bias->size[0] != 1 ? bias->size[1] : 0,
+		 bias->rank && bias->size[bias->rank - 1] != 1, call_double(c, 4, 1), call_double(c, 3, 1));
+	plain_store(out, mm.kind, sums);
 	return true;
 }
 
 static bool linear_kernel(struct call *c, struct error *err)
 {
-	struct tensor *in = args_tensor(c, 0), *w = args_tensor(c, 1), *bias = args_tensor(c, 2), *out = c->out[0];
-	struct matmul mm = { .plain = plain_of(in->dtype) };
+	struct tensor *in = call_tensor(c, 0), *w = call_tensor(c, 1), *bias = call_tensor(c, 2), *out = c->out[0];
+	struct matmul mm = { .kind = kind_of(in->dtype) };
 	int64_t k = w->size[1], n = w->size[0], m = dtype_numel(in->rank - 1, in->size);
-	const void *add = bias ? plain_read(c, bias, mm.plain, err) : NULL;
-	void *sums = plain_out(c, out, mm.plain, err);
+	const void *add = bias ? plain_read(c, bias, mm.kind, err) : NULL;
+	void *sums = plain_out(c, out, mm.kind, err);
 
-	if ((bias && !add) || !sums || !read_matrix(c, w, mm.plain, &mm.b, err))
+	if ((bias && !add) || !sums || !read_matrix(c, w, mm.kind, &mm.b, err))
 		return false;
 	mm.b = (struct matrix){ mm.b.data, mm.b.col, mm.b.row };
 	if (!multiply(c, in, w, 1, m, n, k, &mm, sums, err))
 		return false;
 	if (bias)
-		add_bias(mm.plain, sums, m, n, add, 0, bias->size[0] != 1, 1, 1);
-	plain_store(out, mm.plain, sums);
+		add_bias(mm.kind, sums, m, n, add, 0, bias->size[0] != 1, 1, 1);
+	plain_store(out, mm.kind, sums);
 	return true;
 }
 

@@ -25,10 +25,10 @@ static const struct {
 	void (*blocked)(const struct matmul *mm);
 	void (*rows)(const struct matmul *mm);
 	void (*dots)(const struct matmul *mm);
-} by_plain[] = {
-	[PLAIN_F32] = { blocked_f32, rows_f32, dots_f32 },
-	[PLAIN_F64] = { blocked_f64, rows_f64, dots_f64 },
-	[PLAIN_I64] = { blocked_i64, rows_i64, dots_i64 },
+} by_kind[] = {
+	[KIND_F32] = { blocked_f32, rows_f32, dots_f32 },
+	[KIND_F64] = { blocked_f64, rows_f64, dots_f64 },
+	[KIND_I64] = { blocked_i64, rows_i64, dots_i64 },
 };
 
 /* C = A B is C' = B' A': few columns become few rows. */
@@ -45,7 +45,7 @@ static struct matmul transposed(const struct matmul *mm)
 
 static void zero(const struct matmul *mm)
 {
-	size_t bytes = plain_bytes(mm->plain);
+	size_t bytes = kind_bytes(mm->kind);
 
 	for (int64_t i = 0; i < mm->m; i++)
 		for (int64_t j = 0; j < mm->n; j++)
@@ -60,7 +60,7 @@ static bool get_work(struct call *call, struct matmul *mm, struct error *err)
 
 	if (mm->work && mm->work_count >= count)
 		return true;
-	mm->work = plain_alloc(call, mm->plain, count, err);
+	mm->work = plain_alloc(call, mm->kind, count, err);
 	mm->work_count = count;
 	return mm->work;
 }
@@ -78,11 +78,11 @@ bool matmul_run(struct call *call, struct matmul *mm, struct error *err)
 		mm = &t;
 	}
 	if (!mm->fetch && mm->m < FEW_ROWS && mm->b.col == 1)
-		by_plain[mm->plain].rows(mm);
+		by_kind[mm->kind].rows(mm);
 	else if (!mm->fetch && mm->m < FEW_ROWS && mm->a.col == 1 && mm->b.row == 1)
-		by_plain[mm->plain].dots(mm);
+		by_kind[mm->kind].dots(mm);
 	else if (get_work(call, mm, err))
-		by_plain[mm->plain].blocked(mm);
+		by_kind[mm->kind].blocked(mm);
 	else
 		return false;
 	return true;

@@ -18,7 +18,7 @@ struct matrix {
 typedef void matmul_fetch(const void *ctx, int64_t k, int64_t j, int64_t n, void *row);
 
 struct matmul {
-	enum plain plain;
+	enum kind kind;
 	int64_t m, n, k;
 	struct matrix a;	/* [m, k] */
 	struct matrix b;	/* [k, n]; not used when fetch is there */
