@@ -11,7 +11,9 @@
  * Reading: a struct fb_table is a checked cursor. Nothing is read that was not checked to lie inside the
  * buffer and to be aligned. The first thing wrong is kept in fb->err with file, offset, found, allowed; every
  * later read returns the default, so a reader reads a whole table and asks once: if (!fb_ok(&fb)) return false.
- * As the official verifier does, at most 64 levels and 1,000,000 tables are entered. */
+ * Objects may be shared, so a small file can describe an endless one: as in the official verifier at most
+ * 1,000,000 tables are entered, and the vectors and strings entered may not exceed a multiple of the buffer.
+ * (Its limit on depth is not needed: no schema read here nests a table in itself.) */
 #ifndef CORE_FORMAT_FB_H
 #define CORE_FORMAT_FB_H
 
@@ -25,7 +27,8 @@ struct fb {
 	size_t bytes;		/* offsets must stay below this */
 	size_t base;		/* added to offsets in messages: where data lies in its file */
 	const char *name;	/* file name for messages */
-	int tables, depth;
+	uint32_t tables;	/* entered so far */
+	uint64_t entered;	/* bytes of vectors and strings entered so far */
 	struct error *err;	/* never NULL */
 };
 
@@ -63,13 +66,20 @@ float fb_f32(struct fb_table *t, int id, float otherwise);
 double fb_f64(struct fb_table *t, int id, double otherwise);
 /* NUL-terminated, in the buffer; NULL when absent. bytes (may be NULL) gets the length. */
 const char *fb_string(struct fb_table *t, int id, size_t *bytes);
+/* The same for a name: an error when it is not UTF-8 or holds a NUL, for C compares would cut it there. */
+const char *fb_name(struct fb_table *t, int id, size_t *bytes);
 struct fb_table fb_child(struct fb_table *t, int id);
 struct fb_vector fb_vector(struct fb_table *t, int id, size_t element_bytes);
+/* A vector of bytes that may be large (weights, blobs): it is not counted as entered, and not touched. */
+struct fb_vector fb_data(struct fb_table *t, int id);
 bool fb_vector_there(const struct fb_vector *v);	/* present, perhaps empty */
-const uint8_t *fb_bytes(const struct fb_vector *v);	/* of a vector of single bytes */
+const uint8_t *fb_bytes(const struct fb_vector *v);	/* its elements, at any alignment; NULL when absent */
+/* Room for a row of ours for each element; NULL and an error when no honest file has so many. */
+void *fb_array(const struct fb_vector *v, struct arena *a, size_t bytes_each);
 uint32_t fb_u32_at(const struct fb_vector *v, uint32_t i);
 int32_t fb_i32_at(const struct fb_vector *v, uint32_t i);
 int64_t fb_i64_at(const struct fb_vector *v, uint32_t i);
+uint64_t fb_u64_at(const struct fb_vector *v, uint32_t i);
 double fb_f64_at(const struct fb_vector *v, uint32_t i);
 struct fb_table fb_table_at(const struct fb_vector *v, uint32_t i);	/* of a vector of tables */
 

@@ -1,13 +1,17 @@
 /* file.h - a file as bytes: mapped, not read, so that looking at a program never touches its weights.
  *
- * file_open maps PATH ("-" reads standard input into memory). The bytes live until file_close. */
+ * file_open maps PATH; "-" and pipes are read into memory. The bytes live until file_close. FILE_SLACK zero bytes
+ * behind them can be read as well: XNNPACK's kernels read a little past a constant that ends the file. */
 #ifndef CORE_FORMAT_FILE_H
 #define CORE_FORMAT_FILE_H
 
 #include "core/base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum { FILE_SLACK = 64 };
 
 struct file {
 	const char *path;	/* as given */
@@ -28,9 +32,11 @@ enum file_kind {
 };
 enum file_kind file_kind(const uint8_t *data, size_t bytes);
 const char *file_kind_text(enum file_kind k);	/* "a Git LFS pointer (the file itself was not fetched)" */
+/* The one-line error for a file that should have been WANTED: place, what it is. Returns false. */
+bool file_not(const struct file *f, const char *wanted, struct error *err);
 
-/* Writes bytes to PATH: beside it, synced, renamed over it. On failure PATH is as it was and nothing is
- * left behind. Without REPLACE an existing PATH is an error. */
+/* Writes bytes to PATH: beside it, synced, renamed over it (through a symbolic link: over what it points to).
+ * On failure PATH is as it was and nothing is left behind. Without REPLACE an existing PATH is an error. */
 bool file_write(const char *path, const void *data, size_t bytes, bool replace, struct error *err);
 /* The same when the bytes lie in pieces (a program is its tables and then its segments, padding in between). */
 struct file_piece { const void *data; size_t bytes; };

@@ -26,6 +26,7 @@ struct ptd {
 	size_t file_bytes;
 	struct ptd_entry *entry;
 	int nentries;
+	struct map entry_by_key;	/* the first entry of each key */
 };
 
 bool ptd_read(struct ptd *ptd, const struct file *f, struct arena *a, struct error *err);

@@ -14,6 +14,7 @@
 
 #include "core/base/dtype.h"
 #include "core/base/error.h"
+#include "core/base/map.h"
 #include "core/base/mem.h"
 #include "core/format/file.h"
 
@@ -139,6 +140,7 @@ struct pte {
 	int nmutable;				/* entries of mutable_data_segments[0] */
 	struct pte_named *named;
 	int nnamed;
+	struct map named_by_key;		/* the first entry of each key */
 };
 
 /* Reads a mapped file. A file that is something else says what it is. */

@@ -5,8 +5,10 @@
  *   ..  constant data (empty in today's exports: constants are named data, under the SHA-256 of their bytes)
  *   Without "XH00" the whole blob is the flatbuffer and constants are in its constant_buffer.
  *
- * xblob_read checks ids, flags, external ids, ranks, permutations, and that every constant is as long as its
- * tensor needs (a constant shorter than that makes the stock runtime read past it). */
+ * xblob_read checks ids, flags, external ids, ranks, permutations, that nodes come in an order in which every value
+ * is written once and before it is read, and that every constant is as long as its tensor needs (a constant shorter
+ * than that makes the stock runtime read past it). Ids become indices: value[i].id == i. A key that `lookup` does not
+ * find is no error here: the value then has a key and no data. */
 #ifndef CORE_FORMAT_XBLOB_H
 #define CORE_FORMAT_XBLOB_H
 

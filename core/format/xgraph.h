@@ -30,18 +30,19 @@ struct xvalue {
 	uint32_t flags;			/* XFLAG_INPUT, XFLAG_OUTPUT */
 	uint32_t external_id;		/* index into the delegate call's arguments, or XNONE */
 	enum xdatatype dq_datatype;	/* legacy: XD_QINT8 on an input asks for a convert; else XD_INVALID */
-	struct span data;		/* constant bytes; data NULL: not constant */
+	struct span data;		/* constant bytes, at any alignment; see xvalue_is_constant */
 	const char *key;		/* the named-data key the bytes came from or go to; NULL: in the blob */
 	enum xquant quant;
 	float scale;			/* XQ_TENSOR */
 	int32_t zero_point;		/* XQ_TENSOR */
 	int32_t channel_dim, group_size, nonbatch_dims;
-	struct span scales;		/* XQ_CHANNEL: f32 each; XQ_GROUP: bf16 each */
+	struct span scales;		/* XQ_CHANNEL: f32 each; XQ_GROUP: bf16 each; any alignment; data NULL: their .ptd is missing */
 	const char *scales_key;
 	uint32_t nscales;
 };
 
-enum xfield_kind { XF_U32, XF_F32, XF_IN, XF_OUT, XF_LIST };	/* XF_IN may hold XNONE (no bias) */
+/* XF_UNUSED: in the schema of the type, but without meaning (a third input of Concatenate2): XNONE. */
+enum xfield_kind { XF_U32, XF_F32, XF_IN, XF_OUT, XF_LIST, XF_UNUSED };
 
 enum xtag {	/* XNodeUnion */
 	X_ADD = 1, X_FULLY_CONNECTED, X_SOFTMAX, X_SIGMOID, X_STATIC_TRANSPOSE, X_CLAMP, X_CONV2D, X_DIV,
@@ -54,7 +55,11 @@ enum xtag {	/* XNodeUnion */
 
 enum { XMAX_FIELDS = 20 };
 
-struct xfield { const char *name; enum xfield_kind kind; };
+struct xfield {
+	const char *name;
+	enum xfield_kind kind;
+	bool optional;			/* XF_IN: may hold XNONE (no bias) */
+};
 
 struct xnode_type {
 	const char *name;		/* "Conv2d" */
@@ -92,12 +97,21 @@ struct xgraph {
 	int nvalues;
 	struct xnode *node;
 	int nnodes;
-	uint32_t nexterns;
+	uint32_t nexterns;		/* arguments that the delegate call needs: the largest external id + 1 */
 };
 
 float xnode_f32(const struct xnode *n, int field);
 void xnode_set_f32(struct xnode *n, int field, float f);
-/* The value with this id (first definition wins), or NULL. */
+/* The list of an XF_LIST field. */
+const struct xlist *xnode_list(const struct xnode *n, int field);
+/* The value with this id (first definition wins), or NULL. Graphs that were read have value[i].id == i, so that
+ * this is one step; others should keep to it. */
 struct xvalue *xgraph_value(const struct xgraph *g, uint32_t id);
+/* Stored bytes stand behind the value, though data is NULL when they lie in a .ptd that is missing. */
+bool xvalue_is_constant(const struct xvalue *v);
+/* Bytes of the value as XNNPACK lays it out: 4-bit types two elements a byte, each row padded to a whole one;
+ * false when the product overflows. */
+bool xvalue_bytes(const struct xvalue *v, size_t *bytes);
+const char *xdatatype_name(enum xdatatype t);	/* "qcint8" */
 
 #endif

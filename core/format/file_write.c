@@ -1,0 +1,137 @@
+#include "core/format/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TRIES = 100 };	/* names tried for the file beside */
+
+struct writing {
+	const char *path;		/* for messages: as given */
+	char target[PATH_MAX];		/* links resolved */
+	char beside[PATH_MAX];		/* "" while it does not exist */
+	int fd;
+	bool replace;
+	struct error *err;
+};
+
+static bool fail(struct writing *w, const char *what)
+{
+	return error_set(w->err, ERROR_IO, "%s: %s: %s", w->path, what, strerror(errno));
+}
+
+/* Where the bytes are to end, and with which mode: an existing file keeps its own. */
+static bool find_target(struct writing *w, mode_t *mode)
+{
+	struct stat st;
+
+	if (lstat(w->path, &st)) {
+		if (errno != ENOENT)
+			return fail(w, "cannot look at");
+		if (snprintf(w->target, sizeof w->target, "%s", w->path) >= (int)sizeof w->target)
+			return error_set(w->err, ERROR_IO, "%s: name is too long", w->path);
+		return true;
+	}
+	if (!w->replace)
+		return error_set(w->err, ERROR_IO, "%s: exists already", w->path);
+	if (!realpath(w->path, w->target) || stat(w->target, &st))
+		return fail(w, "cannot follow the link");
+	if (!S_ISREG(st.st_mode))
+		return error_set(w->err, ERROR_IO, "%s: is not a regular file", w->path);
+	*mode = st.st_mode & 07777;
+	return true;
+}
+
+static bool create_beside(struct writing *w)
+{
+	char name[PATH_MAX];
+
+	for (int i = 0; i < TRIES; i++) {
+		if (snprintf(name, sizeof name, "%s.%ld-%d.tmp", w->target, (long)getpid(), i) >= (int)sizeof name)
+			return error_set(w->err, ERROR_IO, "%s: name is too long", w->path);
+		w->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (w->fd >= 0) {
+			memcpy(w->beside, name, sizeof name);
+			return true;
+		}
+		if (errno != EEXIST)
+			break;
+	}
+	return fail(w, "cannot create a file beside it");
+}
+
+static bool put(struct writing *w, const uint8_t *data, size_t bytes)
+{
+	while (bytes) {
+		ssize_t n = write(w->fd, data, bytes < 1 << 30 ? bytes : 1 << 30);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return fail(w, "cannot write");
+		data += n;
+		bytes -= (size_t)n;
+	}
+	return true;
+}
+
+static bool move_into_place(struct writing *w)
+{
+	if (w->replace ? !rename(w->beside, w->target) : !renameat2(AT_FDCWD, w->beside, AT_FDCWD, w->target, RENAME_NOREPLACE))
+		return true;
+	/* File systems without RENAME_NOREPLACE: a hard link does not replace either. */
+	if (!w->replace && (errno == EINVAL || errno == ENOSYS) && !link(w->beside, w->target))
+		return unlink(w->beside), true;
+	return fail(w, "cannot rename the new file to it");
+}
+
+/* After this a crash of the machine cannot bring the old directory entry back. The file itself is complete and in
+ * place by now, so there is no failure left to report. */
+static void sync_directory(const char *target)
+{
+	char dir[PATH_MAX];
+	char *slash;
+	int fd;
+
+	snprintf(dir, sizeof dir, "%s", target);
+	slash = strrchr(dir, '/');
+	if (slash)
+		slash[slash == dir] = '\0';
+	fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0) {
+		fsync(fd);
+		close(fd);
+	}
+}
+
+bool file_write_pieces(const char *path, const struct file_piece *piece, int n, bool replace, struct error *err)
+{
+	struct writing w = { .path = path, .fd = -1, .replace = replace, .err = err };
+	mode_t mode = 0;
+	bool ok = find_target(&w, &mode) && create_beside(&w);
+
+	for (int i = 0; ok && i < n; i++)
+		ok = put(&w, piece[i].data, piece[i].bytes);
+	if (ok && mode && fchmod(w.fd, mode))
+		ok = fail(&w, "cannot set its mode");
+	if (ok && fsync(w.fd))
+		ok = fail(&w, "cannot sync");
+	if (w.fd >= 0 && close(w.fd) && ok)
+		ok = fail(&w, "cannot close");
+	ok = ok && move_into_place(&w);
+	if (!ok && *w.beside)
+		unlink(w.beside);
+	else if (ok)
+		sync_directory(w.target);
+	return ok;
+}
+
+bool file_write(const char *path, const void *data, size_t bytes, bool replace, struct error *err)
+{
+	return file_write_pieces(path, &(struct file_piece){ data, bytes }, 1, replace, err);
+}
