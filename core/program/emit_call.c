@@ -149,6 +149,62 @@ static bool emit_et_view(struct call_out *c)
 	return true;
 }
 
+/* ---- operators without a row: the call in the file is the pattern ---- */
+
+static const struct pte_instruction *filed_call(const struct call_out *c)
+{
+	const struct origin *o = &c->node->origin;
+	const struct pte_plan *f = c->m->filed;
+
+	return o->kind == ORIGIN_FILE && o->chain < f->nchains && o->instruction < f->chain[o->chain].ninstructions ?
+		&f->chain[o->chain].instruction[o->instruction] : NULL;
+}
+
+/* Behind the arguments: outs by their number in the file, lists of outs, an argument that is written in place. */
+static bool push_filed_tail(struct call_out *c, const struct pte_instruction *call, int32_t filed)
+{
+	const struct node *n = c->node;
+	const struct pte_value *v = &c->m->filed->value[filed];
+	int32_t *item;
+
+	for (int i = 0; i < n->nargs; i++)
+		if (call->arg[i] == filed && v->tag == PTE_TENSOR)
+			return push_arg(c, c->arg.at[i]), true;
+	for (int i = 0; i < n->nouts; i++)
+		if (n->out[i]->file_value == filed)
+			return push_tensor(c, n->out[i], false);
+	if (v->tag == PTE_NULL)
+		return push_arg(c, emit_literal(c->m, *v)), true;
+	if (v->tag != PTE_TENSOR_LIST || v->index.n != n->nouts)
+		return error_set(c->err, ERROR_UNSUPPORTED, "%s: a call of %s in a form that cannot be written anew",
+				 c->m->g->method, n->op->name);
+	item = arena_array(c->m->e->mem, (size_t)n->nouts, sizeof *item);
+	for (int i = 0; i < n->nouts; i++) {
+		int index;
+
+		if (!emit_tensor(c->m, n->out[i], false, &index, c->err))
+			return false;
+		touch(n->out[i], c);
+		item[i] = index;
+	}
+	return push_arg(c, emit_list(c->m, PTE_TENSOR_LIST, item, n->nouts)), true;
+}
+
+static bool emit_opaque(struct call_out *c)
+{
+	const struct pte_instruction *call = filed_call(c);
+
+	if (!call || call->call != PTE_KERNEL || call->nargs <= c->node->nargs)
+		return error_set(c->err, ERROR_UNSUPPORTED, "%s: %s has no call in the file to follow", c->m->g->method, c->node->op->name);
+	if (!push_args(c))
+		return false;
+	for (int i = c->node->nargs; i < call->nargs; i++)
+		if (!push_filed_tail(c, call, call->arg[i]))
+			return false;
+	push_call(c, PTE_KERNEL, operator_index(c->m, c->node->op->kernel_name));
+	return true;
+}
+
 static bool emit_node(struct call_out *c)
 {
 	const struct value *out = c->node->nouts == 1 ? c->node->out[0] : NULL;
@@ -157,7 +213,7 @@ static bool emit_node(struct call_out *c)
 		return true;
 	if (out && c->m->place[out->id].et_view)
 		return emit_et_view(c);
-	return emit_kernel(c);
+	return c->node->op->flags & OP_OPAQUE ? emit_opaque(c) : emit_kernel(c);
 }
 
 /* The graph's values for the plan values that a group reads or makes, by number. */
@@ -175,15 +231,11 @@ static void note_value(struct value *v, void *ctx)
  * is not among those that the group's nodes read and make. */
 static bool filed_arguments(struct call_out *c, const struct unit *u, struct value ***out, int *nout)
 {
-	const struct origin *from = &u->node[0]->origin;
 	const struct pte_plan *filed = c->m->filed;
 	struct group_values k = { u, NULL, filed->nvalues };
-	const struct pte_instruction *call;
+	const struct pte_instruction *call = filed_call(c);
 
-	if (from->chain >= filed->nchains || from->instruction >= filed->chain[from->chain].ninstructions)
-		return false;
-	call = &filed->chain[from->chain].instruction[from->instruction];
-	if (call->call != PTE_DELEGATE || call->index != c->m->g->group[u->group].filed)
+	if (!call || call->call != PTE_DELEGATE || call->index != c->m->g->group[u->group].filed)
 		return false;
 	k.of = arena_array(c->m->e->mem, (size_t)filed->nvalues, sizeof *k.of);
 	for (int i = 0; i < u->nnodes; i++) {
