@@ -3,7 +3,6 @@
  * does not look at ranks (a f16 tensor with a f32 scalar tensor: computed in f32, stored as f16). */
 #include "core/op/loop.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -77,7 +76,9 @@ static bool shape_clamp(struct call *c, struct error *err)
 			return false;
 	if (!call_has(c, 1) && !call_has(c, 2))
 		return call_fail(c, err, "neither min nor max is given");
-	return call_broadcast(c, "012", call_result_dtype(c, "012"), c->out[0], err);
+	return call_broadcast(c, "012", call_result_dtype(c, "012"), c->out[0], err) &&
+	       (call_tensor(c, 1) || call_fits(c, 1, c->out[0]->dtype, err)) &&
+	       (call_tensor(c, 2) || call_fits(c, 2, c->out[0]->dtype, err));
 }
 
 /* Weight: one number, or one for each channel (dimension 1). */
@@ -244,7 +245,7 @@ static int64_t modulo(int64_t a, int64_t b, bool *zero)
 }
 
 /* The rest of stock kernels goes through a float, of doubles too. */
-#define REMAINDER(fmod, x, y) ({ float rem = (float)fmod(x, y); if (((x) < 0) != ((y) < 0) && rem != 0) rem += (float)(y); rem; })
+#define REMAINDER(fmod, x, y) ({ float rem = (float)fmod(x, y); if (((x) < 0) != ((y) < 0) && rem != 0) rem = (float)(rem + (y)); rem; })
 
 BINARY(trunc_divide, truncf(x / y), trunc(x / y), divide(x, y, false, ctx))
 BINARY(floor_divide, flooredf(x, y), floored(x, y), divide(x, y, true, ctx))

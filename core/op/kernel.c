@@ -1,6 +1,8 @@
 /* Arguments and types of a call: what every shape function is written with. */
 #include "core/op/kernel.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -268,6 +270,22 @@ bool call_dtype_in(const struct call *c, int i, unsigned set, struct error *err)
 
 	return !t || dtype_in(t->dtype, set) ||
 	       call_fail(c, err, "argument %d is %s, which this operator does not take", i, dtype_name(t->dtype));
+}
+
+bool call_fits(const struct call *c, int i, enum dtype t, struct error *err)
+{
+	double v = call_double(c, i, 0), max = t == DTYPE_F16 ? 65504 : t == DTYPE_F64 ? DBL_MAX : FLT_MAX, min = -max;
+
+	if (t == DTYPE_BOOL)
+		return true;
+	if (!dtype_is_float(t)) {
+		int bits = (int)dtype_bytes(t) * 8;
+
+		min = t == DTYPE_U8 ? 0 : -ldexp(1, bits - 1);
+		max = t == DTYPE_U8 ? 255 : ldexp(1, bits - 1) - 1;
+	}
+	return (v >= min && v <= max) || (dtype_is_float(t) && !isfinite(v)) ||
+	       call_fail(c, err, "%g is not in the range of %s", v, dtype_name(t));
 }
 
 /* bool < integers < floats; 0 for what does not promote. */

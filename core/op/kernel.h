@@ -49,6 +49,9 @@ enum dtype_set {
 bool dtype_in(enum dtype t, unsigned set);
 bool call_dtype_in(const struct call *c, int i, unsigned set, struct error *err);
 
+/* Number i, unless it is none, is a value that dtype t can hold (infinities and NaN for floats). */
+bool call_fits(const struct call *c, int i, enum dtype t, struct error *err);
+
 /* Promotion. dtype_promote: of two tensors, as c10::promoteTypes. dtype_with_scalar: of a tensor dtype and a
  * number. call_result_dtype: torch's result_type of arguments (tensors, optional tensors, numbers) - tensors of
  * rank 0 and numbers give only their category. The i-th of `args` is a decimal digit of a string: "01". */

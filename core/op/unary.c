@@ -2,7 +2,6 @@
  * above 2^24 is not exact (ceil, floor, trunc; the same as eager only below). */
 #include "core/op/loop.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -52,35 +51,15 @@ static bool shape_to_bool(struct call *c, struct error *err)
 	return true;
 }
 
-/* A bound must be a value of the dtype; stock kernels refuse others. */
-static bool bounds_fit(struct call *c, int from, int to, struct error *err)
-{
-	enum dtype t = call_tensor(c, 0)->dtype;
-	double max = t == DTYPE_F16 ? 65504 : t == DTYPE_F64 ? DBL_MAX : FLT_MAX, min = -max;
-
-	if (!dtype_is_float(t)) {
-		int bits = (int)dtype_bytes(t) * 8;
-
-		min = t == DTYPE_U8 ? 0 : -ldexp(1, bits - 1);
-		max = t == DTYPE_U8 ? 255 : ldexp(1, bits - 1) - 1;
-	}
-	for (int i = from; i < to; i++) {
-		double v = call_double(c, i, 0);
-
-		if (dtype_is_float(t) ? isfinite(v) && (v < min || v > max) : !(v >= min && v <= max))
-			return call_fail(c, err, "%g is not in the range of %s", v, dtype_name(t));
-	}
-	return true;
-}
-
 static bool shape_hardtanh(struct call *c, struct error *err)
 {
-	return like_self(c, DTYPES_REAL, err) && bounds_fit(c, 1, 3, err);
+	return like_self(c, DTYPES_REAL, err) && call_fits(c, 1, c->out[0]->dtype, err) &&
+	       call_fits(c, 2, c->out[0]->dtype, err);
 }
 
 static bool shape_leaky_relu(struct call *c, struct error *err)
 {
-	return like_self(c, DTYPES_FLOAT, err) && bounds_fit(c, 1, 2, err);
+	return like_self(c, DTYPES_FLOAT, err) && call_fits(c, 1, c->out[0]->dtype, err);
 }
 
 static bool shape_gelu(struct call *c, struct error *err)
@@ -246,7 +225,7 @@ ROW1(gelu_f64, double, double, isinf(x) ? (x > 0 ? x : 0) : 0.5 * x * (1 + erf(x
 ROW1(gelu_tanh_f32, float, float, isinf(x) ? (x > 0 ? x : 0) :
      0.5f * x * (1 + tanhf((float)GELU_INNER * (x + 0.044715f * x * x * x))))
 ROW1(gelu_tanh_f64, double, double, isinf(x) ? (x > 0 ? x : 0) :
-     0.5 * x * (1 + tanh(GELU_INNER * (x + (double)0.044715f * x * x * x))))
+     0.5 * x * (1 + tanh(GELU_INNER * (x + 0.044715 * x * x * x))))
 
 static bool gelu_kernel(struct call *c, struct error *err)
 {
