@@ -18,6 +18,7 @@
 #define CORE_FORMAT_FB_H
 
 #include "core/base/error.h"
+#include "core/base/map.h"
 #include "core/base/mem.h"
 
 #include <stdint.h>
@@ -84,17 +85,19 @@ double fb_f64_at(const struct fb_vector *v, uint32_t i);
 struct fb_table fb_table_at(const struct fb_vector *v, uint32_t i);	/* of a vector of tables */
 
 /* Building: back to front, children before their parents. References are distances from the end, 0 = none.
- * Equal vtables are stored once. The builder owns its buffer: fbb_finish gives it, fbb_free frees it. */
+ * Equal objects (strings, vectors, tables and vtables) are stored once, so a part that repeats costs its reference.
+ * The builder owns its buffer; fbb_free frees everything, fbb_take gives the buffer away (mem_free). */
 typedef uint32_t fbref;
+
+enum { FBB_FIELDS = 24 };	/* field ids are below this */
 
 struct fbb {
 	uint8_t *buf;
 	size_t cap, n;		/* n bytes used, at the end of buf */
 	size_t align;		/* the largest alignment asked for so far */
-	uint32_t slot[64];	/* the open table: where each field lies, 0 = absent */
-	int nslots;
-	size_t table_start;
-	uint32_t *vtable; size_t nvtables, capvtables;
+	struct { uint8_t width; bool ref; uint64_t bits; } field[FBB_FIELDS];	/* the open table; width 0: absent */
+	struct map made;	/* content -> fbref */
+	struct arena mem;
 	bool too_big;		/* grew past 2 GiB */
 };
 
@@ -104,8 +107,8 @@ fbref fbb_stringn(struct fbb *b, const char *s, size_t n);
 fbref fbb_vector(struct fbb *b, const void *data, size_t n, size_t width, size_t align);
 fbref fbb_refs(struct fbb *b, const fbref *ref, size_t n);	/* a vector of tables or strings */
 
-void fbb_table(struct fbb *b);			/* opens a table; fields in any order */
-void fbb_put8(struct fbb *b, int id, uint8_t v, uint8_t otherwise);	/* left out when v is the default */
+/* A table: fields in any order, then fbb_end; fields that hold their default are left out. Children are made before. */
+void fbb_put8(struct fbb *b, int id, uint8_t v, uint8_t otherwise);
 void fbb_put16(struct fbb *b, int id, uint16_t v, uint16_t otherwise);
 void fbb_put32(struct fbb *b, int id, uint32_t v, uint32_t otherwise);
 void fbb_put64(struct fbb *b, int id, uint64_t v, uint64_t otherwise);
@@ -114,11 +117,11 @@ void fbb_putf64(struct fbb *b, int id, double v, double otherwise);
 void fbb_putref(struct fbb *b, int id, fbref ref);	/* left out when 0 */
 fbref fbb_end(struct fbb *b);
 
-/* Ends the buffer with root and identifier; *data stays the builder's. The start is 16-aligned relative to
- * the contents' alignment. `gap` zero bytes are left after the identifier for an extended header (a multiple
- * of the alignment) with the root offset moved by as much. */
-bool fbb_finish(struct fbb *b, fbref root, const char *id, size_t gap, const uint8_t **data, size_t *bytes,
+/* Ends the buffer with root and identifier; *data stays the builder's. `gap` zero bytes are left behind the
+ * identifier, for a header; the whole is a multiple of the largest alignment within. */
+bool fbb_finish(struct fbb *b, fbref root, const char *id, size_t gap, uint8_t **data, size_t *bytes,
 		struct error *err);
 void fbb_free(struct fbb *b);
+void *fbb_take(struct fbb *b);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "core/base/num.h"
 #include "core/format/fb.h"
+#include "core/format/pieces.h"
 #include "core/format/pte_schema.h"
 
 #include <inttypes.h>
@@ -134,4 +135,84 @@ bool ptd_read(struct ptd *ptd, const struct file *f, struct arena *a, struct err
 const struct ptd_entry *ptd_find(const struct ptd *ptd, const char *key, size_t bytes)
 {
 	return map_get(&ptd->entry_by_key, key, bytes);
+}
+
+static fbref write_layout(struct fbb *b, const struct ptd_entry *e)
+{
+	fbref sizes = fbb_vector(b, e->size, (size_t)e->rank, 4, 4);
+	fbref order = fbb_vector(b, e->dim_order, (size_t)e->rank, 1, 1);
+
+	if (!e->has_layout)
+		return 0;
+	fbb_put8(b, LAYOUT_SCALAR_TYPE, (uint8_t)e->dtype, 0);
+	fbb_putref(b, LAYOUT_SIZES, sizes);
+	fbb_putref(b, LAYOUT_DIM_ORDER, order);
+	return fbb_end(b);
+}
+
+static fbref write_segment(struct fbb *b, uint64_t offset, uint64_t bytes)
+{
+	fbb_put64(b, SEGMENT_OFFSET, offset, 0);
+	fbb_put64(b, SEGMENT_SIZE, bytes, 0);
+	return fbb_end(b);
+}
+
+/* Each entry has a segment of its own; those of equal bytes lie at the same place. */
+static fbref write_tables(struct fbb *b, struct pieces *p, const struct ptd_entry *entry, int n)
+{
+	fbref *segment = arena_array(&p->mem, (size_t)n, sizeof *segment);
+	fbref *named = arena_array(&p->mem, (size_t)n, sizeof *named), segments, entries;
+
+	for (int i = 0; i < n; i++) {
+		const struct ptd_entry *e = &entry[i];
+		fbref layout = write_layout(b, e), key = fbb_stringn(b, e->key, e->key_bytes);
+
+		segment[i] = write_segment(b, pieces_place(p, e->data, SEGMENT_ALIGN), e->data.bytes);
+		fbb_putref(b, NAMED_KEY, key);
+		fbb_put32(b, NAMED_SEGMENT, (uint32_t)i, 0);
+		fbb_putref(b, NAMED_LAYOUT, layout);
+		named[i] = fbb_end(b);
+	}
+	segments = fbb_refs(b, segment, (size_t)n);
+	entries = fbb_refs(b, named, (size_t)n);
+	fbb_putref(b, DATA_SEGMENTS, segments);
+	fbb_putref(b, DATA_NAMED, entries);
+	return fbb_end(b);
+}
+
+static bool check_entries(const struct ptd_entry *entry, int n, struct arena *a, struct error *err)
+{
+	struct map seen = { 0 };
+
+	for (int i = 0; i < n; i++) {
+		if (map_get(&seen, entry[i].key, entry[i].key_bytes))
+			return error_set(err, ERROR_FORMAT, "two entries of the data file are named %s", entry[i].key);
+		map_put(&seen, a, entry[i].key, entry[i].key_bytes, (void *)&entry[i]);
+	}
+	return true;
+}
+
+bool ptd_write(struct pte_output *out, const struct ptd_entry *entry, int n, struct error *err)
+{
+	struct fbb b = { 0 };
+	struct pieces p = { 0 };
+	uint32_t length = PTD_HEADER_LENGTH;
+	uint64_t field[4] = { PTD_HEADER_PADDED };
+	uint8_t *tables;
+	size_t bytes;
+	bool ok = check_entries(entry, n, &p.mem, err)
+		&& fbb_finish(&b, write_tables(&b, &p, entry, n), "FT01", PTD_HEADER_PADDED - HEADER_AT, &tables, &bytes, err);
+
+	if (ok) {
+		field[1] = bytes - PTD_HEADER_PADDED;
+		field[2] = p.bytes ? size_align(bytes, SEGMENT_ALIGN) : bytes;
+		field[3] = p.bytes;
+		memcpy(tables + HEADER_AT, "FH01", 4);
+		memcpy(tables + HEADER_AT + 4, &length, 4);
+		memcpy(tables + HEADER_AT + 8, field, sizeof field);
+		pieces_output(out, &b, tables, bytes, &p);
+	}
+	fbb_free(&b);
+	pieces_free(&p);
+	return ok;
 }

@@ -151,8 +151,8 @@ const struct pte_named *pte_named_find(const struct pte *pte, const char *key, s
 
 /* What pte_write is given: plans as above, in which `data_index` of constants and mutables count into
  * `constant` and `mutable` below (entry 0 a placeholder), delegates' blobs by their bytes, named data by its
- * bytes. Equal delegate blobs and equal named bytes are stored once. A named entry whose bytes are those of a
- * constant (the same pointer and length) shares the constant's place in the constant segment. */
+ * bytes. Constants, delegate blobs and named data of equal bytes are stored once: a named entry (or blob) that
+ * equals a constant lies inside the constant segment. What a tensor is, `storage` says. */
 struct pte_image {
 	struct pte_plan *plan;
 	int nplans;
@@ -163,6 +163,10 @@ struct pte_image {
 	struct pte_named *named;	/* key, data */
 	int nnamed;
 };
+
+/* The image of a program that was read, to be changed and written: it points into PTE. A constant is as long as
+ * the largest tensor that uses it; unused ones have no bytes. Stack traces of instructions are not in it. */
+void pte_image(struct pte_image *image, const struct pte *pte, struct arena *a);
 
 /* The written program: header and tables in one block, then pieces (segments and padding) that point into the
  * spans given. Freed with pte_output_free; the pieces only point. */
