@@ -9,6 +9,7 @@ struct meta_call {
 	bool dynamic;
 };
 
+/* Sizes that depend on a symbolic number are dynamic, too. */
 static struct operand meta_operand(struct meta_call *m, const struct arg *a)
 {
 	struct operand o = { .kind = a->kind };
@@ -20,7 +21,7 @@ static struct operand meta_operand(struct meta_call *m, const struct arg *a)
 	case ARG_BOOL: o.b = a->b; break;
 	case ARG_STRING: o.s = a->s; break;
 	case ARG_VALUE:
-		m->dynamic |= a->value->dynamic;
+		m->dynamic |= a->value->dynamic || a->value->scalar;
 		o.tensor = arena_alloc(&m->mem, sizeof *o.tensor);
 		o.tensor->dtype = a->value->dtype;
 		o.tensor->rank = a->value->rank;
@@ -47,7 +48,7 @@ static void set_output(struct graph *g, struct node *n, int i, const struct tens
 	memcpy(v->size, t->size, sizeof v->size);
 	memcpy(v->dim_order, t->dim_order, sizeof v->dim_order);
 	v->dynamic = dynamic;
-	v->scalar = n->op->schema[op_nargs(n->op) + 1 + i] == 'N';
+	v->scalar = n->op->schema[op_nargs(n->op) + 1] == 'N';
 	if (!dtype_tensor_bytes(v->dtype, v->rank, v->size, &v->bytes))
 		v->bytes = 0;
 }
@@ -68,7 +69,7 @@ bool op_infer(struct graph *g, struct node *n, struct error *err)
 	ok = n->op->shape ? n->op->shape(&m.call, err) :
 			    error_set(err, ERROR_UNSUPPORTED, "%s: no shape rule", n->op->name);
 	for (int i = 0; ok && i < m.call.nouts; i++)
-		set_output(g, n, i, &out[i], m.dynamic);
+		set_output(g, n, i, m.call.out[i], m.dynamic || n->op->flags & OP_DYNAMIC);
 	arena_free(&m.mem);
 	return ok;
 }

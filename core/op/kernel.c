@@ -138,7 +138,7 @@ static double operand_double(const struct operand *o, double otherwise)
 
 bool call_has(const struct call *c, int i)
 {
-	return i < c->nargs && c->arg[i].kind != ARG_NONE;
+	return i >= 0 && i < c->nargs && c->arg[i].kind != ARG_NONE;
 }
 
 struct tensor *call_tensor(const struct call *c, int i)
@@ -148,12 +148,12 @@ struct tensor *call_tensor(const struct call *c, int i)
 
 int64_t call_int(const struct call *c, int i, int64_t otherwise)
 {
-	return i < c->nargs ? operand_int(&c->arg[i], otherwise) : otherwise;
+	return i >= 0 && i < c->nargs ? operand_int(&c->arg[i], otherwise) : otherwise;
 }
 
 double call_double(const struct call *c, int i, double otherwise)
 {
-	return i < c->nargs ? operand_double(&c->arg[i], otherwise) : otherwise;
+	return i >= 0 && i < c->nargs ? operand_double(&c->arg[i], otherwise) : otherwise;
 }
 
 bool call_bool(const struct call *c, int i, bool otherwise)
@@ -272,17 +272,26 @@ bool call_dtype_in(const struct call *c, int i, unsigned set, struct error *err)
 	       call_fail(c, err, "argument %d is %s, which this operator does not take", i, dtype_name(t->dtype));
 }
 
+void dtype_limits(enum dtype t, int64_t *min, int64_t *max)
+{
+	int bits = (int)dtype_bytes(t) * 8;
+	bool has_sign = t != DTYPE_U8 && t != DTYPE_U16 && t != DTYPE_U32 && t != DTYPE_U64;
+
+	*max = t == DTYPE_BOOL ? 1 : t == DTYPE_U64 ? INT64_MAX : (int64_t)((UINT64_C(1) << (bits - has_sign)) - 1);
+	*min = t == DTYPE_BOOL || !has_sign ? 0 : -*max - 1;
+}
+
 bool call_fits(const struct call *c, int i, enum dtype t, struct error *err)
 {
 	double v = call_double(c, i, 0), max = t == DTYPE_F16 ? 65504 : t == DTYPE_F64 ? DBL_MAX : FLT_MAX, min = -max;
+	int64_t low, high;
 
 	if (t == DTYPE_BOOL)
 		return true;
 	if (!dtype_is_float(t)) {
-		int bits = (int)dtype_bytes(t) * 8;
-
-		min = t == DTYPE_U8 ? 0 : -ldexp(1, bits - 1);
-		max = t == DTYPE_U8 ? 255 : ldexp(1, bits - 1) - 1;
+		dtype_limits(t, &low, &high);
+		min = (double)low;
+		max = (double)high;
 	}
 	return (v >= min && v <= max) || (dtype_is_float(t) && !isfinite(v)) ||
 	       call_fail(c, err, "%g is not in the range of %s", v, dtype_name(t));
@@ -378,6 +387,19 @@ void tensor_reshape(struct tensor *t, int rank, const int64_t *size, const struc
 		memcpy(t->dim_order, like->dim_order, sizeof t->dim_order);
 		tensor_set_strides(t);
 	}
+}
+
+void call_outs(struct call *c, int n)
+{
+	struct tensor *t;
+
+	if (n == c->nouts)
+		return;
+	t = arena_array(c->scratch, (size_t)n, sizeof *t);
+	c->out = arena_array(c->scratch, (size_t)n, sizeof *c->out);
+	c->nouts = n;
+	for (int i = 0; i < n; i++)
+		c->out[i] = &t[i];
 }
 
 bool call_sizes_ok(const struct call *c, enum dtype t, int rank, const int64_t *size, struct error *err)

@@ -14,7 +14,7 @@ bool call_check(const struct call *c, struct error *err);
 /* True if argument i and all its parts are numbers that we have. */
 bool call_known(const struct call *c, int i, struct error *err);
 
-/* Arguments that call_check has passed. What is none, or unknown, reads as `otherwise`. */
+/* Arguments that call_check has passed. What is none, unknown, or not there (i < 0) reads as `otherwise`. */
 bool call_has(const struct call *c, int i);	/* there, and not none */
 struct tensor *call_tensor(const struct call *c, int i);	/* NULL: none */
 int64_t call_int(const struct call *c, int i, int64_t otherwise);
@@ -49,6 +49,8 @@ enum dtype_set {
 bool dtype_in(enum dtype t, unsigned set);
 bool call_dtype_in(const struct call *c, int i, unsigned set, struct error *err);
 
+/* The smallest and largest value of an integer dtype or bool. */
+void dtype_limits(enum dtype t, int64_t *min, int64_t *max);
 /* Number i, unless it is none, is a value that dtype t can hold (infinities and NaN for floats). */
 bool call_fits(const struct call *c, int i, enum dtype t, struct error *err);
 
@@ -68,6 +70,8 @@ bool call_broadcast(const struct call *c, const char *args, enum dtype dtype, st
 /* A tensor argument, or a number made a rank-0 tensor of dtype t in scratch. NULL: none. */
 struct tensor *call_operand(const struct call *c, int i, enum dtype t);
 
+/* For an L result: makes the call have n outputs. */
+void call_outs(struct call *c, int n);
 /* Sets sizes, keeping dtype; the dim order is that of `like` if the rank is the same, else the default. */
 void tensor_reshape(struct tensor *t, int rank, const int64_t *size, const struct tensor *like);
 /* Checks that the sizes make an addressable tensor. */

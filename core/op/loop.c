@@ -6,7 +6,7 @@
 
 void loop_start(struct loop *l, int rank, const int64_t *size)
 {
-	l->ntensors = 0;
+	l->ntensors = l->lead = 0;
 	l->rank = rank;
 	memcpy(l->size, size, (size_t)rank * sizeof *size);
 }
@@ -64,8 +64,8 @@ static void loop_merge(struct loop *l)
 	for (int d = l->rank - 1; d >= 0; d--)
 		if (l->size[d] == 1)
 			drop_dim(l, d);
-	for (int i = 1; i < l->rank; i++)	/* outermost in the first tensor first; stable */
-		for (int d = i; d > 0 && magnitude(l->step[0][d - 1]) < magnitude(l->step[0][d]); d--)
+	for (int i = 1; i < l->rank; i++)	/* outermost first; stable */
+		for (int d = i; d > 0 && magnitude(l->step[l->lead][d - 1]) < magnitude(l->step[l->lead][d]); d--)
 			swap_dims(l, d - 1, d);
 	for (int d = l->rank - 2; d >= 0; d--)
 		if (dims_merge(l, d)) {

@@ -1,8 +1,8 @@
 /* loop.h - moving through tensors: one loop nest for all kernels, element conversion, elementwise functors.
  *
  * Kernels see any strides (dim orders, views, broadcast with stride 0, flips with negative strides). A loop
- * runs over one logical shape with up to LOOP_MAX tensors; dimensions are ordered by the first tensor's memory
- * and merged where all tensors allow it, so that contiguous work arrives as one long row. */
+ * runs over one logical shape with up to LOOP_MAX tensors; dimensions are ordered by the memory of one of them,
+ * and merged where all allow it, so that contiguous work arrives as one long row. */
 #ifndef CORE_OP_LOOP_H
 #define CORE_OP_LOOP_H
 
@@ -12,6 +12,7 @@ enum { LOOP_MAX = 6, LOOP_CHUNK = 512 };
 
 struct loop {
 	int ntensors, rank;
+	int lead;				/* the tensor whose order the loop takes; the first unless set */
 	int64_t size[MAX_RANK];
 	int64_t step[LOOP_MAX][MAX_RANK];	/* elements; 0 where broadcast */
 	size_t width[LOOP_MAX];			/* bytes an element */

@@ -9,7 +9,8 @@
  *   T tensor   t optional tensor   L list of tensors   l list of optional tensors   S scalar (int, float, bool)
  *   s optional scalar   I int   i optional int   D float   B bool   b optional bool   A int list (or optional)
  *   F optional float list   Z string   M memory format, dtype, layout or device (an int or none)   ? optional float
- *   results: T tensor   N run-time number (symbolic size, item())   L list of tensors
+ *   results: T tensor   N run-time number (symbolic size, item())   L list of tensors: shape sets the call's nouts,
+ *   and new outs when the caller gave another number of them (a run then fails)
  *
  * shape computes the type of each output from the arguments: dtype, rank, sizes, dim order. It is used on
  * upper bounds when a graph is built and on actual sizes when it runs, and checks all arguments (so a kernel
@@ -72,6 +73,7 @@ enum op_flag {
 	OP_QUANTIZE = 32,	/* (de)quantise or choose qparams: never folded */
 	OP_OPAQUE = 64,		/* unknown operator, foreign delegate, control flow: shown, kept, not run */
 	OP_CHECK = 128,		/* only checks: no result that matters */
+	OP_DYNAMIC = 512,	/* sizes of the outputs depend on the elements of the inputs */
 	OP_GEMM = 256,		/* has a weight position: linear, convolution, addmm, mm, bmm */
 };
 

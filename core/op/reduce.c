@@ -1,5 +1,396 @@
-#include "core/op/op.h"
+/* Reductions to values: sum, mean, prod, max, min, any, var. Indices and running sums are in scan.c.
+ *
+ * Accumulated in f32, f64 or int64 by the result's dtype, in a few lanes along a row, so a sum is a little more
+ * exact than the plain loop of the stock kernels (which accumulates var and prod of halves in halves, too). */
+#include "core/op/scan.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Functors: `a` is accumulated, `x` the next element, `m` the mean of the output (var only). */
+
+enum { LANES = 8 };
+
+typedef void reduce_fn(void *acc, const void *x, const void *mean, int64_t n);
+
+struct reduction {
+	reduce_fn *along[3], *across[3];	/* n elements into one; n elements into n */
+	double start;				/* what an empty reduction gives; for integers saturated */
+};
+
+#define REDUCE_KIND(name, T, begin, expr, join) \
+static void name##_along(void *acc, const void *in, const void *mean, int64_t n) \
+{ \
+	const T *p = in; \
+	const T m = mean ? *(const T *)mean : 0; \
+	T *out = acc, lane[LANES], a = *out, x; \
+	int64_t i = 0; \
+ \
+	for (int l = 0; l < LANES; l++) \
+		lane[l] = begin; \
+	for (; i + LANES <= n; i += LANES) \
+		for (int l = 0; l < LANES; l++) { \
+			a = lane[l]; \
+			x = p[i + l]; \
+			lane[l] = (T)(expr); \
+		} \
+	a = *out; \
+	for (; i < n; i++) { \
+		x = p[i]; \
+		a = (T)(expr); \
+	} \
+	for (int l = 0; n >= LANES && l < LANES; l++) { \
+		x = lane[l]; \
+		a = (T)(join); \
+	} \
+	*out = a; \
+	(void)m; \
+} \
+static void name##_across(void *acc, const void *in, const void *mean, int64_t n) \
+{ \
+	const T *restrict p = in; \
+	const T *restrict q = mean ? mean : in; \
+	T *restrict out = acc; \
+ \
+	for (int64_t i = 0; i < n; i++) { \
+		const T a = out[i], x = p[i], m = q[i]; \
+ \
+		out[i] = (T)(expr); \
+		(void)m; \
+	} \
+}
+
+#define REDUCTION(name, first, f, i, join_f, join_i, begin_f, begin_i) \
+REDUCE_KIND(name##_f32, float, begin_f, f, join_f) \
+REDUCE_KIND(name##_f64, double, begin_f, f, join_f) \
+REDUCE_KIND(name##_i64, int64_t, begin_i, i, join_i) \
+static const struct reduction name##_reduction = { \
+	{ name##_f32_along, name##_f64_along, name##_i64_along }, \
+	{ name##_f32_across, name##_f64_across, name##_i64_across }, first \
+};
+
+#define WRAP(a, op, b) ((uint64_t)(a) op (uint64_t)(b))
+#define NANMAX(a, x) ((x) != (x) || (x) > (a) ? (x) : (a))
+#define NANMIN(a, x) ((x) != (x) || (x) < (a) ? (x) : (a))
+REDUCTION(sum, 0, a + x, WRAP(a, +, x), a + x, WRAP(a, +, x), 0, 0)
+REDUCTION(prod, 1, a * x, WRAP(a, *, x), a * x, WRAP(a, *, x), 1, 1)
+REDUCTION(max, -INFINITY, NANMAX(a, x), NANMAX(a, x), NANMAX(a, x), NANMAX(a, x), -INFINITY, INT64_MIN)
+REDUCTION(min, INFINITY, NANMIN(a, x), NANMIN(a, x), NANMIN(a, x), NANMIN(a, x), INFINITY, INT64_MAX)
+REDUCTION(any, 0, a != 0 || x != 0, a || x, a != 0 || x != 0, a || x, 0, 0)
+/* squares of the distances from the mean */
+REDUCTION(square, 0, a + (x - m) * (x - m), a + (x - m) * (x - m), a + x, a + x, 0, 0)
+
+/* The engine */
+
+struct reduce_run {
+	const struct reduction *f;
+	enum kind kind;
+	enum dtype in;
+	bool has_mean;
+};
+
+static void reduce_row(void *ctx, char *const *p, const int64_t *step, int64_t n)
+{
+	_Alignas(64) char buf[LOOP_CHUNK * 8];
+	const struct reduce_run *r = ctx;
+	size_t width = dtype_bytes(kind_dtype(r->kind));
+	bool direct = r->in == kind_dtype(r->kind) && step[0] == 1, across = step[1] != 0;
+
+	for (int64_t at = 0; at < n; at += LOOP_CHUNK) {
+		int64_t len = direct ? n : n - at < LOOP_CHUNK ? n - at : LOOP_CHUNK;
+		const void *x = buf;
+		size_t skip = across ? (size_t)at * width : 0;
+
+		if (direct)
+			x = p[0];
+		else
+			kind_load(r->kind, buf, r->in, p[0] + at * step[0] * (int64_t)dtype_bytes(r->in), step[0], len);
+		(across ? r->f->across : r->f->along)[r->kind](p[1] + skip, x, r->has_mean ? p[2] + skip : NULL, len);
+		if (direct)
+			break;
+	}
+}
+
+/* Elements that stay side by side: the product of the kept dimensions that are innermost in memory. */
+static int64_t kept_run(const struct tensor *t, const bool *reduced)
+{
+	int64_t n = 1;
+
+	for (int i = t->rank - 1; i >= 0; i--) {
+		int d = t->dim_order[i];
+
+		if (reduced[d] && t->size[d] != 1)
+			break;
+		n *= t->size[d];
+	}
+	return n;
+}
+
+/* An accumulator for each output: in's rank and dim order, size 1 where reduced, dtype of the kind. */
+static struct tensor accumulator(struct call *c, const struct tensor *in, const bool *reduced, enum kind k, double start)
+{
+	struct tensor acc = *in;
+	struct operand first = { .kind = ARG_DOUBLE, .d = start };
+
+	acc.dtype = kind_dtype(k);
+	for (int d = 0; d < in->rank; d++)
+		acc.size[d] = reduced[d] ? 1 : in->size[d];
+	tensor_set_strides(&acc);
+	acc.data = arena_alloc(c->scratch, (size_t)tensor_numel(&acc) * 8 + 8);
+	if (k == KIND_I64 && isinf(start)) {
+		int64_t min, max;
+
+		dtype_limits(in->dtype, &min, &max);
+		first = (struct operand){ .kind = ARG_INT, .i = start < 0 ? min : max };
+	}
+	tensor_fill(&acc, &first);
+	return acc;
+}
+
+static struct tensor reduce(struct call *c, const struct reduction *f, const struct tensor *in, const bool *reduced,
+			    enum kind k, const struct tensor *mean)
+{
+	struct tensor acc = accumulator(c, in, reduced, k, f->start);
+	struct reduce_run r = { .f = f, .kind = k, .in = in->dtype, .has_mean = mean };
+	struct loop l;
+
+	loop_start(&l, in->rank, in->size);
+	loop_add(&l, in);
+	loop_add(&l, &acc);
+	if (mean)
+		loop_add(&l, mean);
+	if (kept_run(in, reduced) < 8)	/* too short a row: gather along the reduced dimensions instead */
+		l.lead = 1;
+	loop_run(&l, reduce_row, &r);
+	return acc;
+}
+
+/* Copies an accumulator to an output that has the reduced dimensions as 1 or not at all. */
+static void put_result(struct tensor *out, const struct tensor *acc, const bool *reduced)
+{
+	struct tensor view = *acc;
+
+	view.rank = 0;
+	for (int d = 0; d < acc->rank; d++)
+		if (out->rank == acc->rank || !reduced[d]) {
+			view.size[view.rank] = acc->size[d];
+			view.stride[view.rank++] = acc->stride[d];
+		}
+	tensor_copy(out, &view);
+}
+
+static int64_t reduced_numel(const struct tensor *in, const bool *reduced)
+{
+	int64_t n = 1;
+
+	for (int d = 0; d < in->rank; d++)
+		n *= reduced[d] ? in->size[d] : 1;
+	return n;
+}
+
+static void divide(struct tensor *acc, double by)
+{
+	for (int64_t i = 0, n = tensor_numel(acc); i < n; i++)
+		if (acc->dtype == DTYPE_F32)
+			((float *)acc->data)[i] /= (float)by;
+		else
+			((double *)acc->data)[i] /= by;
+}
+
+/* Shapes */
+
+bool scan_reduced_type(const struct call *c, const bool *reduced, bool keep, enum dtype t, struct tensor *out,
+		       struct error *err)
+{
+	const struct tensor *in = call_tensor(c, 0);
+	int64_t size[MAX_RANK];
+	int rank = 0;
+
+	for (int d = 0; d < in->rank; d++)
+		if (!reduced[d] || keep)
+			size[rank++] = reduced[d] ? 1 : in->size[d];
+	tensor_set_type(out, t, rank, size);
+	return true;
+}
+
+/* The dimensions that the row's dim argument marks; a row without one reduces all. */
+static bool marked_dims(struct call *c, bool *reduced, struct error *err)
+{
+	int dim = op_arg(c->op, "dim");
+
+	if (dim < 0)
+		return memset(reduced, 1, MAX_RANK * sizeof *reduced), true;
+	return call_dims(c, dim, call_tensor(c, 0)->rank, reduced, err);
+}
+
+static bool shape_reduce(struct call *c, unsigned dtypes, enum dtype t, struct error *err)
+{
+	bool reduced[MAX_RANK];
+	int keep = op_arg(c->op, "keepdim");
+
+	return call_dtype_in(c, 0, dtypes, err) && marked_dims(c, reduced, err) &&
+	       scan_reduced_type(c, reduced, keep >= 0 && call_bool(c, keep, false), t, c->out[0], err);
+}
+
+/* The dtype argument, if there is one, else integers are summed in i64. */
+static bool shape_sum(struct call *c, struct error *err)
+{
+	enum dtype t;
+
+	if (!call_check(c, err))
+		return false;
+	t = call_tensor(c, 0)->dtype;
+	t = call_dtype(c, op_arg(c->op, "dtype"), dtype_is_float(t) ? t : DTYPE_I64);
+	if (!dtype_in(t, DTYPES_REALB))
+		return call_fail(c, err, "cannot sum to %s", dtype_name(t));
+	return shape_reduce(c, DTYPES_REALB, t, err);
+}
+
+static bool shape_mean(struct call *c, struct error *err)
+{
+	enum dtype t;
+
+	if (!call_check(c, err))
+		return false;
+	t = call_dtype(c, op_arg(c->op, "dtype"), call_tensor(c, 0)->dtype);
+	if (!dtype_is_float(t))
+		return call_fail(c, err, "the mean of %s is no fraction", dtype_name(t));
+	return shape_reduce(c, DTYPES_REALB, t, err);
+}
+
+/* There must be something to choose from; the largest of all is -inf where there is nothing, as in stock kernels. */
+static bool shape_extreme(struct call *c, struct error *err)
+{
+	bool reduced[MAX_RANK];
+	const struct tensor *in;
+
+	if (!call_check(c, err) || !marked_dims(c, reduced, err))
+		return false;
+	in = call_tensor(c, 0);
+	if (op_arg(c->op, "dim") >= 0 && in->rank && !reduced_numel(in, reduced))
+		return call_fail(c, err, "nothing to choose from: a reduced dimension has size 0");
+	return shape_reduce(c, DTYPES_REALB, in->dtype, err);
+}
+
+/* u8 stays u8, everything else gives bool. An empty list of dimensions means none here. */
+static bool shape_any(struct call *c, struct error *err)
+{
+	enum dtype t;
+
+	if (!call_check(c, err))
+		return false;
+	t = call_tensor(c, 0)->dtype == DTYPE_U8 ? DTYPE_U8 : DTYPE_BOOL;
+	if (c->op->schema[1] == 'A' && call_has(c, 1) && !call_length(c, 1)) {
+		tensor_set_type(c->out[0], t, call_tensor(c, 0)->rank, call_tensor(c, 0)->size);
+		return call_dtype_in(c, 0, DTYPES_REALB, err);
+	}
+	return shape_reduce(c, DTYPES_REALB, t, err);
+}
+
+static bool shape_var(struct call *c, struct error *err)
+{
+	if (!call_check(c, err) || !shape_reduce(c, DTYPES_FLOAT, call_tensor(c, 0)->dtype, err))
+		return false;
+	if (c->nouts > 1)
+		tensor_set_like(c->out[1], c->out[0]);
+	return true;
+}
+
+/* Kernels */
+
+static bool reduce_kernel(struct call *c, const struct reduction *f, struct error *err)
+{
+	bool reduced[MAX_RANK];
+	struct tensor acc;
+
+	if (!marked_dims(c, reduced, err))
+		return false;
+	acc = reduce(c, f, call_tensor(c, 0), reduced, kind_of(c->out[0]->dtype), NULL);
+	put_result(c->out[0], &acc, reduced);
+	return true;
+}
+
+#define KERNEL(name) \
+static bool name##_kernel(struct call *c, struct error *err) \
+{ \
+	return reduce_kernel(c, &name##_reduction, err); \
+}
+KERNEL(sum)
+KERNEL(prod)
+KERNEL(max)
+KERNEL(min)
+
+static bool any_kernel(struct call *c, struct error *err)
+{
+	const struct tensor *in = call_tensor(c, 0);
+	bool reduced[MAX_RANK] = { false };
+	struct tensor acc;
+
+	if (!(c->op->schema[1] == 'A' && call_has(c, 1) && !call_length(c, 1)) && !marked_dims(c, reduced, err))
+		return false;
+	acc = reduce(c, &any_reduction, in, reduced, kind_of(in->dtype), NULL);
+	put_result(c->out[0], &acc, reduced);
+	return true;
+}
+
+static bool mean_kernel(struct call *c, struct error *err)
+{
+	const struct tensor *in = call_tensor(c, 0);
+	bool reduced[MAX_RANK];
+	struct tensor acc;
+
+	if (!marked_dims(c, reduced, err))
+		return false;
+	acc = reduce(c, &sum_reduction, in, reduced, kind_of(c->out[0]->dtype), NULL);
+	divide(&acc, (double)reduced_numel(in, reduced));
+	put_result(c->out[0], &acc, reduced);
+	return true;
+}
+
+/* Two passes, as the stock kernels. Too few elements for the correction give NaN (eager: inf or NaN). */
+static bool var_kernel(struct call *c, struct error *err)
+{
+	const struct tensor *in = call_tensor(c, 0);
+	int unbiased = op_arg(c->op, "unbiased"), correction = op_arg(c->op, "correction");
+	bool reduced[MAX_RANK];
+	enum kind k = kind_of(in->dtype);
+	struct tensor mean, acc;
+	double n, less;
+
+	if (!marked_dims(c, reduced, err))
+		return false;
+	n = (double)reduced_numel(in, reduced);
+	less = unbiased >= 0 ? call_bool(c, unbiased, true) : call_double(c, correction, 1);
+	mean = reduce(c, &sum_reduction, in, reduced, k, NULL);
+	divide(&mean, n - less > 0 ? n : NAN);
+	acc = reduce(c, &square_reduction, in, reduced, k, &mean);
+	divide(&acc, n - less > 0 ? n - less : NAN);
+	put_result(c->out[0], &acc, reduced);
+	if (c->nouts > 1)
+		put_result(c->out[1], &mean, reduced);
+	return true;
+}
 
 const struct op op_reduce[] = {
+	{ "aten.amax.default", "aten::amax.out", "TAB>T", "self, dim, keepdim", 0, shape_extreme, max_kernel },
+	{ "aten.amin.default", "aten::amin.out", "TAB>T", "self, dim, keepdim", 0, shape_extreme, min_kernel },
+	{ "aten.any.default", "aten::any.all_out", "T>T", "self", 0, shape_any, any_kernel },
+	{ "aten.any.dim", "aten::any.out", "TIB>T", "self, dim, keepdim", 0, shape_any, any_kernel },
+	{ "aten.any.dims", "aten::any.dims_out", "TAB>T", "self, dim, keepdim", 0, shape_any, any_kernel },
+	{ "aten.argmax.default", "aten::argmax.out", "TiB>T", "self, dim, keepdim", 0, scan_argmax_shape, scan_argmax },
+	{ "aten.argmin.default", "aten::argmin.out", "TiB>T", "self, dim, keepdim", 0, scan_argmax_shape, scan_argmin },
+	{ "aten.cumsum.default", "aten::cumsum.out", "TIM>T", "self, dim, dtype", 0, scan_cumsum_shape, scan_cumsum },
+	{ "aten.max.default", "aten::max.unary_out", "T>T", "self", 0, shape_extreme, max_kernel },
+	{ "aten.max.dim", "aten::max.dim_max", "TIB>TT", "self, dim, keepdim", 0, scan_max_shape, scan_max },
+	{ "aten.mean.default", "aten::mean.dtype_out", "TM>T", "self, dtype", 0, shape_mean, mean_kernel },
+	{ "aten.mean.dim", "aten::mean.out", "TABM>T", "self, dim, keepdim, dtype", 0, shape_mean, mean_kernel },
+	{ "aten.min.default", "aten::min.unary_out", "T>T", "self", 0, shape_extreme, min_kernel },
+	{ "aten.min.dim", "aten::min.dim_min", "TIB>TT", "self, dim, keepdim", 0, scan_max_shape, scan_min },
+	{ "aten.prod.default", "aten::prod.out", "TM>T", "self, dtype", 0, shape_sum, prod_kernel },
+	{ "aten.prod.dim_int", "aten::prod.int_out", "TIBM>T", "self, dim, keepdim, dtype", 0, shape_sum, prod_kernel },
+	{ "aten.sum.dim_IntList", "aten::sum.IntList_out", "TABM>T", "self, dim, keepdim, dtype", 0, shape_sum, sum_kernel },
+	{ "aten.var.correction", "aten::var.correction_out", "TAsB>T", "self, dim, correction, keepdim", 0, shape_var, var_kernel },
+	{ "aten.var.dim", "aten::var.out", "TABB>T", "self, dim, unbiased, keepdim", 0, shape_var, var_kernel },
+	{ "aten.var_mean.correction", "aten::var_mean.correction_out", "TAsB>TT", "self, dim, correction, keepdim", 0, shape_var, var_kernel },
 	{ 0 },
 };

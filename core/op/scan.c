@@ -1,0 +1,302 @@
+#include "core/op/scan.h"
+
+#include <string.h>
+
+/* Functors: keep the best so far with its index. `better` compares x with the best, which is no NaN. */
+
+typedef void best_fn(void *best, int64_t *index, const void *x, int64_t at, int64_t n);
+
+#define BEST(name, T, op) \
+/* n elements, the first with index at, against one best */ \
+static void name##_along(void *best, int64_t *index, const void *in, int64_t at, int64_t n) \
+{ \
+	const T *p = in; \
+	T b = *(T *)best; \
+	int64_t k = *index; \
+ \
+	for (int64_t i = 0; i < n && b == b; i++) \
+		if (p[i] != p[i] || p[i] op b) { \
+			b = p[i]; \
+			k = at + i; \
+		} \
+	*(T *)best = b; \
+	*index = k; \
+} \
+/* n elements, all with index at, against n bests */ \
+static void name##_across(void *best, int64_t *index, const void *in, int64_t at, int64_t n) \
+{ \
+	const T *restrict p = in; \
+	T *restrict b = best; \
+ \
+	for (int64_t i = 0; i < n; i++) { \
+		bool better = b[i] == b[i] && (p[i] != p[i] || p[i] op b[i]); \
+ \
+		b[i] = better ? p[i] : b[i]; \
+		index[i] = better ? at : index[i]; \
+	} \
+}
+
+struct chooser { best_fn *along[3], *across[3]; };
+
+#define CHOOSER(name, op) \
+BEST(name##_f32, float, op) \
+BEST(name##_f64, double, op) \
+BEST(name##_i64, int64_t, op) \
+static const struct chooser name = { { name##_f32_along, name##_f64_along, name##_i64_along }, \
+				     { name##_f32_across, name##_f64_across, name##_i64_across } };
+CHOOSER(largest, >)
+CHOOSER(smallest, <)
+
+/* Rows of outputs: tensors are self without the reduced dimension, the index, and the value (if wanted). */
+struct choose_run {
+	const struct chooser *f;
+	enum dtype in;
+	int64_t size, stride;	/* of the reduced dimension */
+	bool values;
+};
+
+static void choose_along(const struct choose_run *r, const char *in, void *best, int64_t *index)
+{
+	_Alignas(64) char buf[LOOP_CHUNK * 8];
+	enum kind k = kind_of(r->in);
+	int64_t width = (int64_t)dtype_bytes(r->in) * r->stride;
+
+	kind_load(k, best, r->in, in, 1, 1);
+	*index = 0;
+	if (r->in == kind_dtype(k) && r->stride == 1) {
+		r->f->along[k](best, index, in, 0, r->size);
+		return;
+	}
+	for (int64_t at = 0; at < r->size; at += LOOP_CHUNK) {
+		int64_t len = r->size - at < LOOP_CHUNK ? r->size - at : LOOP_CHUNK;
+
+		kind_load(k, buf, r->in, in + at * width, r->stride, len);
+		r->f->along[k](best, index, buf, at, len);
+	}
+}
+
+static void choose_across(const struct choose_run *r, const char *in, void *best, int64_t *index, int64_t n)
+{
+	_Alignas(64) char buf[LOOP_CHUNK * 8];
+	enum kind k = kind_of(r->in);
+	int64_t width = (int64_t)dtype_bytes(r->in) * r->stride;
+
+	kind_load(k, best, r->in, in, 1, n);
+	memset(index, 0, (size_t)n * sizeof *index);
+	for (int64_t at = 1; at < r->size; at++) {
+		const void *x = in + at * width;
+
+		if (r->in != kind_dtype(k)) {
+			kind_load(k, buf, r->in, x, 1, n);
+			x = buf;
+		}
+		r->f->across[k](best, index, x, at, n);
+	}
+}
+
+static void choose_row(void *ctx, char *const *p, const int64_t *step, int64_t n)
+{
+	_Alignas(64) char best[LOOP_CHUNK * 8];
+	int64_t index[LOOP_CHUNK];
+	const struct choose_run *r = ctx;
+	enum kind k = kind_of(r->in);
+	int64_t width = (int64_t)dtype_bytes(r->in);
+	int64_t chunk = step[0] == 1 && n >= 8 ? LOOP_CHUNK : 1;
+
+	for (int64_t at = 0; at < n; at += chunk) {
+		int64_t len = n - at < chunk ? n - at : chunk;
+
+		if (chunk > 1)
+			choose_across(r, p[0] + at * step[0] * width, best, index, len);
+		else
+			choose_along(r, p[0] + at * step[0] * width, best, index);
+		kind_store(KIND_I64, index, DTYPE_I64, p[1] + at * step[1] * 8, step[1], len);
+		if (r->values)
+			kind_store(k, best, r->in, p[2] + at * step[2] * width, step[2], len);
+	}
+}
+
+/* Argument 0 as seen when dimension dim is gone; dim < 0: all its elements in logical order are the dimension. */
+static struct tensor without_dim(struct call *c, int dim, int64_t *size, int64_t *stride)
+{
+	struct tensor in = *call_tensor(c, 0);
+
+	if (dim < 0 && !tensor_is_default_order(&in)) {
+		struct tensor copy = in;
+
+		tensor_set_type(&copy, in.dtype, in.rank, in.size);
+		copy.data = arena_alloc(c->scratch, (size_t)tensor_numel(&in) * dtype_bytes(in.dtype));
+		tensor_copy(&copy, &in);
+		in = copy;
+	}
+	*size = dim < 0 ? tensor_numel(&in) : in.rank ? in.size[dim] : 1;
+	*stride = dim < 0 || !in.rank ? 1 : in.stride[dim];
+	for (int d = 0; d < in.rank; d++)
+		if (dim < 0 || d == dim)
+			in.size[d] = 1;
+	return in;
+}
+
+/* An output as if it had kept the reduced dimension. */
+static struct tensor with_dim(const struct tensor *out, int rank, int dim)
+{
+	struct tensor t = *out;
+
+	for (int d = 0; d < rank && out->rank < rank; d++) {
+		int from = d - (dim >= 0 && d > dim);
+
+		t.size[d] = d == dim || dim < 0 ? 1 : out->size[from];
+		t.stride[d] = d == dim || dim < 0 ? 0 : out->stride[from];
+	}
+	t.rank = rank;
+	return t;
+}
+
+static bool choose(struct call *c, const struct chooser *f, struct tensor *index, struct tensor *value, struct error *err)
+{
+	struct choose_run r = { .f = f, .in = call_tensor(c, 0)->dtype, .values = value };
+	struct tensor in, out;
+	struct loop l;
+	int dim = -1;
+
+	if (call_has(c, 1) && !call_dim(c, 1, call_tensor(c, 0)->rank, &dim, err))
+		return false;
+	in = without_dim(c, dim, &r.size, &r.stride);
+	loop_start(&l, in.rank, in.size);
+	loop_add(&l, &in);
+	out = with_dim(index, in.rank, dim);
+	loop_add(&l, &out);
+	if (value) {
+		out = with_dim(value, in.rank, dim);
+		loop_add(&l, &out);
+	}
+	loop_run(&l, choose_row, &r);
+	return true;
+}
+
+static bool choose_shape(struct call *c, unsigned dtypes, struct tensor *out, enum dtype t, struct error *err)
+{
+	const struct tensor *in = call_tensor(c, 0);
+	bool reduced[MAX_RANK];
+	int64_t n = 1;
+
+	if (!call_dtype_in(c, 0, dtypes, err) || !call_dims(c, 1, in->rank, reduced, err))
+		return false;
+	for (int d = 0; d < in->rank; d++)
+		n *= reduced[d] ? in->size[d] : 1;
+	if (!n)
+		return call_fail(c, err, "nothing to choose from: a reduced dimension has size 0");
+	return scan_reduced_type(c, reduced, call_bool(c, 2, false), t, out, err);
+}
+
+bool scan_argmax_shape(struct call *c, struct error *err)
+{
+	return call_check(c, err) && choose_shape(c, DTYPES_REAL, c->out[0], DTYPE_I64, err);
+}
+
+bool scan_argmax(struct call *c, struct error *err)
+{
+	return choose(c, &largest, c->out[0], NULL, err);
+}
+
+bool scan_argmin(struct call *c, struct error *err)
+{
+	return choose(c, &smallest, c->out[0], NULL, err);
+}
+
+bool scan_max_shape(struct call *c, struct error *err)
+{
+	return call_check(c, err) && choose_shape(c, DTYPES_REALB, c->out[0], call_tensor(c, 0)->dtype, err) &&
+	       choose_shape(c, DTYPES_REALB, c->out[1], DTYPE_I64, err);
+}
+
+bool scan_max(struct call *c, struct error *err)
+{
+	return choose(c, &largest, c->out[1], c->out[0], err);
+}
+
+bool scan_min(struct call *c, struct error *err)
+{
+	return choose(c, &smallest, c->out[1], c->out[0], err);
+}
+
+/* Running sums */
+
+bool scan_cumsum_shape(struct call *c, struct error *err)
+{
+	const struct tensor *in;
+	enum dtype t;
+	int d;
+
+	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REALB, err))
+		return false;
+	in = call_tensor(c, 0);
+	t = call_dtype(c, 2, dtype_is_float(in->dtype) ? in->dtype : DTYPE_I64);
+	if (!dtype_in(t, DTYPES_REALB))
+		return call_fail(c, err, "cannot sum to %s", dtype_name(t));
+	tensor_set_like(c->out[0], in);
+	c->out[0]->dtype = t;
+	return call_dim(c, 1, in->rank, &d, err);
+}
+
+struct cumsum_run {
+	enum dtype in, out;
+	int64_t size, in_stride, out_stride;
+};
+
+/* The sum is rounded to the output's dtype at every step, as in stock kernels: it shows with halves. */
+#define CUMSUM(name, T, kind) \
+static void name(const struct cumsum_run *r, const char *in, char *out) \
+{ \
+	size_t in_step = (size_t)r->in_stride * dtype_bytes(r->in), out_step = (size_t)r->out_stride * dtype_bytes(r->out); \
+	bool plain = r->out == kind_dtype(kind); \
+	T sum = 0, x; \
+ \
+	for (int64_t i = 0; i < r->size; i++, in += in_step, out += out_step) { \
+		if (r->in == kind_dtype(kind)) \
+			x = *(const T *)in; \
+		else \
+			kind_load(kind, &x, r->in, in, 1, 1); \
+		sum = i ? (T)(x + sum) : x; \
+		if (plain) { \
+			*(T *)out = sum; \
+			continue; \
+		} \
+		kind_store(kind, &sum, r->out, out, 1, 1); \
+		kind_load(kind, &sum, r->out, out, 1, 1); \
+	} \
+}
+CUMSUM(cumsum_f32, float, KIND_F32)
+CUMSUM(cumsum_f64, double, KIND_F64)
+CUMSUM(cumsum_i64, uint64_t, KIND_I64)
+
+static void cumsum_row(void *ctx, char *const *p, const int64_t *step, int64_t n)
+{
+	static void (*const sum[])(const struct cumsum_run *, const char *, char *) = { cumsum_f32, cumsum_f64, cumsum_i64 };
+	const struct cumsum_run *r = ctx;
+
+	for (int64_t i = 0; i < n; i++)
+		sum[kind_of(r->out)](r, p[1] + i * step[1] * (int64_t)dtype_bytes(r->in),
+				     p[0] + i * step[0] * (int64_t)dtype_bytes(r->out));
+}
+
+bool scan_cumsum(struct call *c, struct error *err)
+{
+	struct cumsum_run r = { .in = call_tensor(c, 0)->dtype, .out = c->out[0]->dtype };
+	struct tensor in = *call_tensor(c, 0), out = *c->out[0];
+	struct loop l;
+	int d;
+
+	if (!call_dim(c, 1, in.rank, &d, err))
+		return false;
+	r.size = in.rank ? in.size[d] : 1;
+	r.in_stride = in.rank ? in.stride[d] : 1;
+	r.out_stride = in.rank ? out.stride[d] : 1;
+	if (in.rank)
+		in.size[d] = out.size[d] = in.size[d] ? 1 : 0;
+	loop_start(&l, in.rank, in.size);
+	loop_add(&l, &out);
+	loop_add(&l, &in);
+	loop_run(&l, cumsum_row, &r);
+	return true;
+}
