@@ -30,6 +30,26 @@ static void a_large_block_does_not_end_the_open_one(void **state)
 	arena_free(&a);
 }
 
+static void a_reset_arena_has_room_for_the_same_again(void **state)
+{
+	struct arena a = { 0 };
+
+	for (int round = 0; round < 3; round++) {
+		for (size_t n = 1; n < 300000; n = n * 2 + 1) {
+			uint8_t *p = arena_try(&a, n);
+
+			assert_non_null(p);
+			assert_int_equal(p[0] | p[n - 1], 0);
+			memset(p, 0xa5, n);
+		}
+		mem_fail_at(0);
+		arena_reset(&a);
+		mem_fail_at(1);		/* from now on, any allocation is one too many */
+	}
+	mem_fail_at(0);
+	arena_free(&a);
+}
+
 static void map_finds_what_was_put(void **state)
 {
 	struct arena a = { 0 };
@@ -107,6 +127,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arena_blocks_are_zeroed_and_aligned),
 		cmocka_unit_test(a_large_block_does_not_end_the_open_one),
+		cmocka_unit_test(a_reset_arena_has_room_for_the_same_again),
 		cmocka_unit_test(map_finds_what_was_put),
 		cmocka_unit_test(sizes_do_not_wrap),
 		cmocka_unit_test(halves_round_to_nearest_even),

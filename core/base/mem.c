@@ -164,6 +164,22 @@ void arena_free(struct arena *a)
 	a->last = NULL;
 }
 
+void arena_reset(struct arena *a)
+{
+	size_t room = 0;
+
+	if (!a->last)
+		return;
+	if (a->last->next) {	/* one block for all of it */
+		for (struct arena_block *b = a->last; b; b = b->next)
+			room += b->bytes + ALIGN;
+		arena_free(a);
+		if (!add_block(a, room))
+			return;
+	}
+	a->last->used = 0;
+}
+
 void *vec_grow(struct arena *a, void *at, int n, int *cap, size_t bytes_each)
 {
 	int more = *cap ? *cap * 2 : 8;

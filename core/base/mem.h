@@ -34,6 +34,8 @@ void *arena_try(struct arena *a, size_t bytes);	/* as mem_try, but dies with the
 char *arena_string(struct arena *a, const char *s);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3), nonnull(2)));
 void arena_free(struct arena *a);
+/* Empties it, but keeps the room: doing the same again asks the system for nothing. */
+void arena_reset(struct arena *a);
 
 /* A growing array in an arena: vec(int) v = {0}; vec_push(a, &v, 3); v.at[0], v.n. */
 #define vec(T) struct { T *at; int n, cap; }

@@ -338,7 +338,7 @@ int graph_sweep(struct graph *g)
 	return removed;
 }
 
-void graph_number(struct graph *g)
+void graph_number(const struct graph *g)
 {
 	int i = 0;
 

@@ -151,7 +151,7 @@ void graph_set_group(struct graph *g, struct node *n, int group);
 void graph_replace(struct graph *g, struct value *old, struct value *by);	/* all uses and method outputs */
 void graph_replace_in(struct graph *g, struct node *n, struct value *old, struct value *by);
 int graph_sweep(struct graph *g);	/* removes pure nodes that nobody reads; how many */
-void graph_number(struct graph *g);	/* node->order = 0, 1, ... */
+void graph_number(const struct graph *g);	/* node->order = 0, 1, ... */
 
 /* Looking. */
 /* Calls f for each value the arguments hold, lists included, as often as it stands there. */

@@ -21,21 +21,27 @@ struct exec_options {
 	int threads;
 	bool time_nodes;	/* keep a time for every node and group */
 	uint64_t seed;		/* of random operators */
+	char *where;		/* WHERE_BYTES that get the id of what is being made or run, for whoever may have to
+				 * tell what we died of; NULL: nobody asks */
 };
+enum { WHERE_BYTES = 64 };
 
 struct exec;
 
 bool exec_open(struct exec **out, const struct program *p, const struct graph *g, const struct exec_options *o,
 	       struct error *err);
-/* One run. input[i]: tensors (or rank-0 tensors for numbers) for the graph's inputs, in order. */
+/* One run. input[i]: tensors (or rank-0 tensors for numbers) for the graph's inputs, in order; what the file
+ * demands a certain number or string for may be NULL. Inputs are copied. */
 bool exec_run(struct exec *e, struct tensor *const *input, int ninputs, struct error *err);
-/* Output i of the last run; lives until the next. */
+/* Output i of the last run; lives until the next. NULL where the method returns no tensor and no number. */
 const struct tensor *exec_output(const struct exec *e, int i);
 int exec_noutputs(const struct exec *e);
 void exec_reset(struct exec *e);	/* state back to its initial bytes */
 void exec_close(struct exec *e);
 
-/* Nanoseconds of the last run spent in a node (a group's time stands at its first node). */
+/* The graph that is run: the one given, or for ENGINE_XNNPACK its clone. */
+const struct graph *exec_graph(const struct exec *e);
+/* Nanoseconds of the last run spent in a node of it (a group's time stands at its first node). */
 uint64_t exec_node_ns(const struct exec *e, const struct node *n);
 
 /* What could not go through the host's XNNPACK and ran portable instead: node id and why. */
