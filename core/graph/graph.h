@@ -96,6 +96,8 @@ struct group {
 	int filed;		/* the delegate of the file it was lifted from, or -1 */
 	bool foreign;		/* another backend's: one opaque node, kept byte for byte */
 	bool changed;		/* an edit touched it: the blob has to be made anew */
+	struct value **arg;	/* while unchanged: what the filed call's arguments are, in its order; NULL: nothing reads it */
+	int nargs;
 };
 
 struct graph {

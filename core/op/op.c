@@ -138,6 +138,14 @@ void tensor_set_type(struct tensor *t, enum dtype dtype, int rank, const int64_t
 	tensor_set_strides(t);
 }
 
+void tensor_type_print(const struct tensor *t, struct str *s)
+{
+	str_addf(s, "%s[", dtype_name(t->dtype));
+	for (int d = 0; d < t->rank; d++)
+		str_addf(s, "%s%lld", d ? "," : "", (long long)t->size[d]);
+	str_add(s, "]");
+}
+
 void tensor_set_like(struct tensor *t, const struct tensor *like)
 {
 	t->dtype = like->dtype;

@@ -38,6 +38,7 @@ bool tensor_is_default_order(const struct tensor *t);
 /* Sets dtype, rank, sizes and the default dim order. */
 void tensor_set_type(struct tensor *t, enum dtype dtype, int rank, const int64_t *size);
 void tensor_set_like(struct tensor *t, const struct tensor *like);	/* dtype, sizes and dim order of another */
+void tensor_type_print(const struct tensor *t, struct str *s);	/* "f32[1,1024,500]" */
 
 /* An argument at run time: as struct arg, with tensors for values and numbers for run-time scalars. */
 struct operand {

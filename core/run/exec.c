@@ -69,9 +69,10 @@ static bool bind_steps(struct exec *e, struct error *err)
 			return false;
 		s->call.seed = &e->seed;
 		map_put(&e->step_of, &e->mem, &s->node, sizeof s->node, s);
+		map_put(&e->step_of, &e->mem, &s->node, sizeof s->node, s);
 		for (int k = 0; s->live && k < s->nargs; k++)
 			if (s->value[k])
-				s->arg[k] = &e->tensor[s->value[k]->id];
+				s->arg[k] = e->tensor[s->value[k]->id];
 	}
 	return true;
 }
@@ -150,12 +151,14 @@ static bool input_fits(const struct value *v, const struct tensor *t)
 
 static bool wrong_input(const struct exec *e, int i, const struct tensor *t, struct error *err)
 {
-	struct str want = { 0 };
-	char got[256];
+	struct str got = { 0 }, want = { 0 };
 
+	if (t)
+		tensor_type_print(t, &got);
 	value_type_print(e->graph->input[i], &want);
-	error_set(err, ERROR_RUN, "%s: input %d is %s, the program takes %s", e->graph->method, i,
-		  t ? tensor_type_text(t, got, sizeof got) : "missing", str_text(&want));
+	error_set(err, ERROR_RUN, "%s: input %d is %s, the program takes %s", e->graph->method, i, t ? got.text : "missing",
+		  str_text(&want));
+	str_free(&got);
 	str_free(&want);
 	return false;
 }
@@ -169,7 +172,7 @@ static double literal_number(const struct arg *a)
 static bool take_number(struct exec *e, int i, const struct tensor *given, struct error *err)
 {
 	const struct arg *a = &e->graph->input_literal[i];
-	struct tensor *t = &e->tensor[e->graph->input[i]->id];
+	struct tensor *t = e->tensor[e->graph->input[i]->id];
 
 	if (given && (given->rank || dtype_get(given->dtype, given->data, 0) != literal_number(a)))
 		return error_set(err, ERROR_RUN, "%s: input %d must be %g", e->graph->method, i, literal_number(a));
@@ -192,7 +195,7 @@ static bool take_input(struct exec *e, int i, const struct tensor *given, struct
 		return take_number(e, i, given, err);
 	if (!given || !input_fits(v, given))
 		return wrong_input(e, i, given, err);
-	t = &e->tensor[v->id];
+	t = e->tensor[v->id];
 	memcpy(t->size, given->size, sizeof t->size);
 	tensor_set_strides(t);
 	if (!memcmp(t->dim_order, given->dim_order, (size_t)t->rank)) {
@@ -260,7 +263,7 @@ const struct tensor *exec_output(const struct exec *e, int i)
 	const struct arg *a = &e->graph->output[i];
 
 	if (a->kind == ARG_VALUE)
-		return &e->tensor[a->value->id];
+		return e->tensor[a->value->id];
 	return e->literal[i].data ? &e->literal[i] : NULL;
 }
 

@@ -1,12 +1,11 @@
 /* Calls: operands out of arguments, shapes and kernels at run time. */
 #include "core/run/exec_parts.h"
 
-#include <stdio.h>
 #include <string.h>
 
 struct binding {
 	struct step *step;
-	struct tensor *tensor;
+	struct tensor *const *tensor;
 	struct arena *mem;
 	vec(struct number) numbers;
 };
@@ -26,7 +25,7 @@ static void bind_operand(struct binding *b, char letter, const struct arg *a, st
 	case ARG_BOOL: o->b = a->b; break;
 	case ARG_STRING: o->s = a->s; break;
 	case ARG_VALUE:
-		o->tensor = &b->tensor[a->value->id];
+		o->tensor = b->tensor[a->value->id];
 		if (a->value->scalar && !takes_tensor(letter))
 			vec_push(b->mem, &b->numbers, ((struct number){ o, o->tensor }));
 		break;
@@ -39,7 +38,8 @@ static void bind_operand(struct binding *b, char letter, const struct arg *a, st
 	}
 }
 
-bool exec_bind(struct step *s, const struct graph *g, struct tensor *tensor, struct arena *a, struct error *err)
+bool exec_bind(struct step *s, const struct graph *g, struct tensor *const *tensor, struct arena *a,
+	       struct error *err)
 {
 	const struct node *n = s->node;
 	struct binding b = { s, tensor, a, { 0 } };
@@ -56,7 +56,7 @@ bool exec_bind(struct step *s, const struct graph *g, struct tensor *tensor, str
 	for (int i = 0; i < n->nargs; i++)
 		bind_operand(&b, op_arg_kind(n->op, i), &n->arg[i], &s->call.arg[i]);
 	for (int i = 0; i < n->nouts; i++)
-		s->call.out[i] = &tensor[n->out[i]->id];
+		s->call.out[i] = tensor[n->out[i]->id];
 	s->number = b.numbers.at;
 	s->nnumbers = b.numbers.n;
 	return true;
@@ -82,17 +82,6 @@ static void read_number(const struct number *n)
 	}
 }
 
-const char *tensor_type_text(const struct tensor *t, char *buf, size_t bytes)
-{
-	size_t n = (size_t)snprintf(buf, bytes, "%s[", dtype_name(t->dtype));
-
-	for (int d = 0; d < t->rank && n < bytes; d++)
-		n += (size_t)snprintf(buf + n, bytes - n, "%s%lld", d ? "," : "", (long long)t->size[d]);
-	if (n < bytes)
-		snprintf(buf + n, bytes - n, "]");
-	return buf;
-}
-
 /* Dimensions of size 1 may stand anywhere in an order. */
 static bool same_layout(const struct value *v, const struct tensor *t)
 {
@@ -110,33 +99,43 @@ static bool same_layout(const struct value *v, const struct tensor *t)
 	}
 }
 
+static bool wrong_output(const struct value *v, const struct tensor *t, struct error *err)
+{
+	struct str got = { 0 }, want = { 0 };
+
+	tensor_type_print(t, &got);
+	value_type_print(v, &want);
+	error_set(err, ERROR_RUN, "the result is %s, the program has room for %s", str_text(&got), str_text(&want));
+	str_free(&got);
+	str_free(&want);
+	return false;
+}
+
 bool exec_check_output(const struct value *v, const struct tensor *t, struct error *err)
 {
-	struct str want = { 0 };
-	char got[256];
 	size_t bytes;
 	bool ok = v->dtype == t->dtype && v->rank == t->rank && dtype_tensor_bytes(t->dtype, t->rank, t->size, &bytes) &&
 		  bytes <= v->bytes;
 
 	for (int d = 0; ok && !v->dynamic && d < t->rank; d++)
 		ok = t->size[d] == v->size[d];
-	if (!ok) {
-		value_type_print(v, &want);
-		error_set(err, ERROR_RUN, "the result is %s, the program allows %s", tensor_type_text(t, got, sizeof got),
-			  str_text(&want));
-		str_free(&want);
-		return false;
-	}
-	return same_layout(v, t) || !bytes ||
-	       error_set(err, ERROR_RUN, "the result %s comes in another dim order than the program has", tensor_type_text(t, got, sizeof got));
+	if (!ok)
+		return wrong_output(v, t, err);
+	return !bytes || same_layout(v, t) ||
+	       error_set(err, ERROR_RUN, "the result comes in another dim order than the program has for it");
+}
+
+void exec_read_numbers(struct step *s)
+{
+	for (int i = 0; i < s->nnumbers; i++)
+		read_number(&s->number[i]);
 }
 
 bool exec_call(struct step *s, struct arena *scratch, struct error *err)
 {
 	struct call *c = &s->call;
 
-	for (int i = 0; i < s->nnumbers; i++)
-		read_number(&s->number[i]);
+	exec_read_numbers(s);
 	c->scratch = scratch;
 	if (!c->op->shape(c, err))
 		return false;

@@ -6,6 +6,7 @@
 #define CORE_RUN_EXEC_PARTS_H
 
 #include "core/base/map.h"
+#include "core/base/map.h"
 #include "core/graph/units.h"
 #include "core/run/exec.h"
 #include "core/xnn/live.h"
@@ -50,7 +51,7 @@ struct exec {
 	int nsteps;
 	struct map step_of;		/* by node pointer */
 	struct place *place;
-	struct tensor *tensor;		/* by value id */
+	struct tensor **tensor;		/* by value id */
 	struct tensor *literal;		/* by output: numbers that the method returns */
 	struct state { uint8_t *data; const uint8_t *initial; size_t initial_bytes, bytes; } *state;	/* by slot */
 	int nstates;
@@ -68,11 +69,11 @@ void exec_close_groups(struct exec *e);
 bool exec_plan(struct exec *e, struct error *err);
 
 /* exec_bind.c: the operands of a kernel's call, with these tensors by value id. */
-bool exec_bind(struct step *s, const struct graph *g, struct tensor *tensor, struct arena *a, struct error *err);
+bool exec_bind(struct step *s, const struct graph *g, struct tensor *const *tensor, struct arena *a, struct error *err);
+/* Run-time numbers become operands. */
+void exec_read_numbers(struct step *s);
 /* Computes shapes and then the kernel; checks outputs against what the graph promises. */
 bool exec_call(struct step *s, struct arena *scratch, struct error *err);
 bool exec_check_output(const struct value *v, const struct tensor *t, struct error *err);
-/* "f32[2,3]" of a tensor at run time, in buf. */
-const char *tensor_type_text(const struct tensor *t, char *buf, size_t bytes);
 
 #endif

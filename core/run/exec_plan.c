@@ -108,7 +108,7 @@ static bool plan_block(struct exec *e, struct error *err)
 		block = arena_try(&e->mem, bytes + OVER_READ);
 	for (int i = n = 0; block && i < g->nvalues; i++)
 		if (lives_in_block(e, g->value[i]))
-			e->tensor[i].data = block + life[n++].offset;
+			e->tensor[i]->data = block + life[n++].offset;
 	arena_free(&mem);
 	return block || out_of_memory(e, bytes, err);
 }
@@ -154,7 +154,7 @@ static bool plan_state(struct exec *e, struct error *err)
 			return out_of_memory(e, e->state[i].bytes, err);
 	for (int i = 0; i < e->graph->nvalues; i++)
 		if (state_of(e, e->graph->value[i]))
-			e->tensor[i].data = state_of(e, e->graph->value[i])->data;
+			e->tensor[i]->data = state_of(e, e->graph->value[i])->data;
 	return true;
 }
 
@@ -179,7 +179,7 @@ static bool has_padding(const struct exec *e, const struct value *v)
 
 static bool plan_constant(struct exec *e, const struct value *v, struct error *err)
 {
-	struct tensor *t = &e->tensor[v->id];
+	struct tensor *t = e->tensor[v->id];
 	size_t width = dtype_bytes(v->dtype);
 
 	if (!v->data && v->bytes)
@@ -197,9 +197,11 @@ static bool plan_constant(struct exec *e, const struct value *v, struct error *e
 
 static void set_types(struct exec *e)
 {
+	struct tensor *all = arena_array(&e->mem, (size_t)e->graph->nvalues, sizeof *all);
+
 	for (int i = 0; i < e->graph->nvalues; i++) {
 		const struct value *v = e->graph->value[i];
-		struct tensor *t = &e->tensor[i];
+		struct tensor *t = e->tensor[i] = &all[i];
 
 		tensor_set_type(t, v->dtype, v->rank, v->size);
 		memcpy(t->dim_order, v->dim_order, sizeof t->dim_order);
@@ -241,6 +243,6 @@ bool exec_plan(struct exec *e, struct error *err)
 		if (g->value[i]->kind == VALUE_CONSTANT && e->place[i].last >= 0 && !plan_constant(e, g->value[i], err))
 			return false;
 	for (int i = 0; i < g->nvalues; i++)
-		e->tensor[i].data = e->tensor[e->place[i].root].data;
+		e->tensor[i]->data = e->tensor[e->place[i].root]->data;
 	return true;
 }
