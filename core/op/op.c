@@ -3,11 +3,11 @@
 #include <string.h>
 
 extern const struct op op_unary[], op_binary[], op_compare[], op_reduce[], op_shape[], op_index[], op_factory[], op_gemm[],
-	op_convolution[], op_pool[], op_resize[], op_grid[], op_norm[], op_distance[], op_quant[], op_scalar[], op_custom[];
+	op_convolution[], op_pool[], op_resize[], op_grid[], op_norm[], op_distance[], op_quant[], op_qparams[], op_qmixed[], op_scalar[], op_custom[];
 
 const struct op *const op_families[] = {
 	op_unary, op_binary, op_compare, op_reduce, op_shape, op_index, op_factory, op_gemm, op_convolution, op_pool, op_resize, op_grid, op_norm, op_distance,
-	op_quant, op_scalar, op_custom, NULL,
+	op_quant, op_qparams, op_qmixed, op_scalar, op_custom, NULL,
 };
 
 const struct op *op_find(const char *name)
