@@ -1,0 +1,101 @@
+/* folding.h - what the parts of the weight fold share: one look at all methods of a program.
+ *
+ * fold_trace.c says what is constant and collects candidates with their expressions; fold_source.c knows stored
+ * bytes and all their readers; fold_name.c describes expressions; fold_decide.c weighs bytes; fold.c is plan and
+ * apply. Nothing here recurses: a weight may be the end of a chain of any length. */
+#ifndef CORE_PASS_FOLDING_H
+#define CORE_PASS_FOLDING_H
+
+#include "core/base/map.h"
+#include "core/pass/fold.h"
+
+/* Why a value is not computed ahead, heaviest last: of several reasons the heaviest is told. */
+enum why {
+	WHY_UNKNOWN, WHY_CONSTANT, WHY_NO_KERNEL, WHY_DATA_MISSING, WHY_OPAQUE, WHY_FACTORY, WHY_QUANTIZED, WHY_IMPURE,
+	WHY_NOT_CONSTANT, WHY_BUFFER,
+};
+
+/* Stored bytes, however many values stand for them. */
+struct source {
+	const struct value *first;	/* the first value that stands for it: its name */
+	size_t bytes;
+	int home;
+	bool number;			/* one element: a literal of the model, in all likelihood */
+	bool across;			/* read in more than one method */
+	vec(struct value *) value;	/* all that stand for it */
+	vec(int) method;		/* of those */
+};
+
+/* What is known of a method's values and nodes; nodes by their order. */
+struct trace {
+	struct graph *g;
+	enum why *why;			/* by value */
+	const struct value **culprit;	/* by value: what makes it so */
+	const char **digest;		/* by value: 64 hex digits of its expression, or NULL */
+	int *source;			/* by value: number of its source, or -1 */
+	int *home;			/* by value: where its sources live; scratch of one expression */
+	int *inside;			/* by node: how many of the candidates being weighed hold it */
+	bool *survives;			/* by node: somebody reads it after the fold */
+	bool *stored;			/* by value: one of the tensors that the group stores */
+	int *seen, epoch;		/* by node: scratch of walks */
+};
+
+struct candidate {
+	int method;
+	struct node *at;
+	const char *position;
+	struct value *value;
+	enum why why;
+	const char *code, *text;	/* set: it stays */
+	struct node **node;		/* the expression, in program order */
+	int nnodes;
+	int *source;			/* in order of first use */
+	int nsources;
+	int home;
+	bool inner;			/* its GEMM is part of a constant expression itself */
+	int group;			/* candidates that are decided together: number of the first; -1: alone, it stays */
+	int next;			/* in its group, or -1 */
+	bool active;			/* being weighed, or folds */
+	uint64_t added, erased;		/* of its group; at the first */
+};
+
+struct folding {
+	struct arena mem;
+	struct trace *trace;		/* one a method */
+	int ntraces;
+	vec(struct source) sources;
+	vec(struct candidate) list;
+	bool training;
+};
+
+/* A tensor that a group of folds stores. */
+struct stored { int method; struct value *value; const char *digest; };
+
+struct balance {
+	vec(struct stored) stored;
+	uint64_t added, erased;		/* equal expressions once; sources that nobody reads any more */
+	bool across;
+};
+
+/* fold_trace.c */
+void folding_open(struct folding *f, struct graph *const *g, int ngraphs);
+void folding_close(struct folding *f);
+enum why trace_why(struct folding *f, int method, const struct value *v);
+/* The nodes behind v, in program order. */
+struct node **trace_nodes(struct folding *f, int method, const struct value *v, int *n);
+const char *why_code(enum why w);
+
+/* fold_source.c */
+void folding_find_sources(struct folding *f);
+int source_of(const struct folding *f, int method, const struct value *v);
+
+/* fold_name.c */
+const char *expression_digest(struct folding *f, int method, const struct value *v);
+const char *folded_name(struct folding *f, const struct candidate *c, const struct value *v, struct arena *a);
+
+/* fold_decide.c: weighs the active members of a group; then settles which of them fold. */
+void weigh(struct folding *f, int group, struct balance *b);
+bool balance_fits(const struct balance *b);
+void folding_decide(struct folding *f);
+
+#endif
