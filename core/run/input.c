@@ -131,12 +131,15 @@ struct making {
 	int input;
 };
 
-static bool wrong(const struct making *m, const char *what, const char *type)
+static bool wrong(const struct making *m, const char *path, const struct tensor *t)
 {
-	struct str want = { 0 };
+	struct str got = { 0 }, want = { 0 };
 
+	tensor_type_print(t, &got);
 	value_type_print(m->g->input[m->input], &want);
-	error_set(m->err, ERROR_RUN, "%s: input %d: %s %s, the program takes %s", m->g->method, m->input, what, type, str_text(&want));
+	error_set(m->err, ERROR_RUN, "%s: input %d: %s%s %s, the program takes %s", m->g->method, m->input,
+		  path ? path : str_text(&got), path ? " holds" : "", path ? str_text(&got) : "asked for", str_text(&want));
+	str_free(&got);
 	str_free(&want);
 	return false;
 }
@@ -163,21 +166,15 @@ static bool give_memory(const struct making *m, struct tensor *t)
 static bool from_array(const struct making *m, const char *path, const struct npy *a, struct tensor *t)
 {
 	struct tensor src = { 0 };
-	struct str type = { 0 };
 
 	tensor_set_type(&src, a->dtype, a->rank, a->size);
-	if (a->dtype != t->dtype || !sizes_fit(m, a->rank, a->size)) {
-		tensor_type_print(&src, &type);
-		str_add(&type, ", but");
-		wrong(m, path, str_text(&type));
-		str_free(&type);
-		return false;
-	}
+	if (a->dtype != t->dtype || !sizes_fit(m, a->rank, a->size))
+		return wrong(m, path, &src);
 	memcpy(t->size, a->size, sizeof t->size);
 	tensor_set_strides(t);
-	if (!give_memory(m, t))
+	if (!give_memory(m, t) || !give_memory(m, &src))
 		return false;
-	src.data = arena_copy(m->mem, a->data, a->bytes);	/* in the file it may lie anywhere */
+	memcpy(src.data, a->data, src.capacity);	/* in the file it may lie at any address */
 	tensor_copy(t, &src);
 	return true;
 }
@@ -212,19 +209,13 @@ static bool from_file(const struct making *m, const char *path, struct tensor *t
 static bool at_random(const struct making *m, const struct input_shape *shape, int nshapes, uint64_t seed, struct tensor *t)
 {
 	struct tensor asked = { 0 };
-	struct str type = { 0 };
 
 	for (int k = 0; k < nshapes; k++) {
 		if (shape[k].input != m->input)
 			continue;
-		if (!sizes_fit(m, shape[k].rank, shape[k].size)) {
-			tensor_set_type(&asked, t->dtype, shape[k].rank, shape[k].size);
-			tensor_type_print(&asked, &type);
-			str_add(&type, " asked for, but");
-			wrong(m, "", str_text(&type));
-			str_free(&type);
-			return false;
-		}
+		tensor_set_type(&asked, t->dtype, shape[k].rank, shape[k].size);
+		if (!sizes_fit(m, asked.rank, asked.size))
+			return wrong(m, NULL, &asked);
 		memcpy(t->size, shape[k].size, sizeof t->size);
 		tensor_set_strides(t);
 	}
