@@ -22,6 +22,8 @@ struct xlowered {
 /* Lowers the nodes of `group`, which must all be accepted; memory is the arena's (weights that need another
  * layout are copied there, others point to the constant's bytes). */
 bool xnn_lower(struct xlowered *out, const struct graph *g, int group, struct arena *a, struct error *err);
+/* The same without keys and `named`, for running it here: hashing large weights takes time. */
+bool xnn_lower_unkeyed(struct xlowered *out, const struct graph *g, int group, struct arena *a, struct error *err);
 
 /* Lower-case hex SHA-256 of bytes, with a prefix, in the arena. */
 const char *data_key(struct arena *a, const char *prefix, const void *data, size_t bytes);

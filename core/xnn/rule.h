@@ -39,7 +39,7 @@ struct rule_run {	/* one evaluation of a row */
 bool rule_check(struct rule_run *r, bool ok, const char *rule, const char *code, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
-struct xlower;	/* core/xnn/lower.h */
+struct xlower;	/* core/xnn/lowering.h */
 
 struct xrule {
 	const char *op;			/* "aten.add.Tensor" */
@@ -48,6 +48,13 @@ struct xrule {
 	const char *constraints;	/* for people: "alpha 1" */
 	void (*accept)(struct rule_run *r, const struct node *n);
 	bool (*lower)(struct xlower *x, const struct node *n, struct error *err);
+	int tag;			/* enum xtag of the main XNNPACK node, where lower is shared by several rows */
+	unsigned flags;			/* enum xrule_flag */
+};
+
+enum xrule_flag {
+	XRULE_BOUNDS = 1,	/* its XNNPACK node has output bounds: takes in a relu, hardtanh or clamp that follows */
+	XRULE_SAME_QUANT = 2,	/* on int8 only when input and output have the same parameters */
 };
 
 extern const struct xrule *const xrule_families[];	/* NULL-terminated; each ends with an empty row */

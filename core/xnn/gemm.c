@@ -1,0 +1,124 @@
+/* Convolutions and linears: what they read, in which precision, and the checks they share (facts: partition, 3). */
+#include "core/xnn/check.h"
+
+static void find_activation(struct gemm *m)
+{
+	struct quant_op q;
+
+	m->act_dq = quant_def(m->act, QUANT_DEQUANTIZE);
+	if (!m->act_dq)
+		return;
+	quant_find(m->act_dq->op, &q);
+	m->act_source = node_input(m->act_dq, 0);
+	if (!quant_is_dynamic(m->act_dq))
+		return;
+	m->choose = quant_def(node_input(m->act_dq, q.scale), QUANT_CHOOSE);
+	m->act_q = quant_def(node_input(m->act_dq, 0), QUANT_QUANTIZE);
+	m->act_source = m->act_q ? node_input(m->act_q, 0) : NULL;
+}
+
+struct gemm gemm_of(const struct node *n)
+{
+	struct gemm m = {
+		.act = node_input(n, op_activation_arg(n->op)),
+		.weight = node_input(n, op_weight_arg(n->op)),
+		.bias = node_input(n, op_bias_arg(n->op)),
+	};
+
+	m.quantized = weight_quant_of(m.weight, &m.quant);
+	find_activation(&m);
+	m.precision = !m.quantized ? PRECISION_FLOAT : m.choose ? PRECISION_DYNAMIC : m.act_dq ? PRECISION_STATIC : 0;
+	return m;
+}
+
+const struct node *fused_activation(const struct node *n)
+{
+	const struct node *user = n->nouts ? only_user(n->out[0]) : NULL;
+
+	return user && (op_is(user->op, "aten.relu.default") || op_is(user->op, "aten.hardtanh.default")) ? user : NULL;
+}
+
+const struct node *quantized_output(const struct node *n)
+{
+	const struct node *act = fused_activation(n), *user = n->nouts ? only_user((act ? act : n)->out[0]) : NULL;
+	struct quant_op q;
+
+	return user && quant_find(user->op, &q) && q.role == QUANT_QUANTIZE && q.scheme == SCHEME_TENSOR ? user : NULL;
+}
+
+static void check_static_quant(struct rule_run *r, const struct gemm *m)
+{
+	struct quant_op q;
+	const struct node *out = quantized_output(r->node);
+
+	quant_find(m->act_dq->op, &q);
+	rule_check(r, q.scheme == SCHEME_TENSOR, "activation is quantised per tensor", "quant_params",
+		   "activation is dequantised by %s, must be per tensor", m->act_dq->op->name);
+	rule_check(r, m->act_source && m->act_source->dtype == DTYPE_I8, "activation is int8", "quant_params",
+		   "activation is %s: unsigned quantisation is not supported", m->act_source ? dtype_name(m->act_source->dtype) : "?");
+	rule_check(r, m->quant.kind != WEIGHT_GROUP && !m->quant.int4, "weight is int8 per tensor or channel", "quant_params",
+		   "a static activation needs an int8 weight per tensor or channel");
+	rule_check(r, out, "output is quantised, with one user", "quant_params",
+		   "output is not quantised: a static quantised operator needs one user, a quantize_per_tensor");
+	if (out)
+		rule_check(r, out->nouts && out->out[0]->dtype == DTYPE_I8, "output is int8", "quant_params",
+			   "output is %s: unsigned quantisation is not supported", dtype_name(out->out[0]->dtype));
+}
+
+static void check_dynamic_quant(struct rule_run *r, const struct gemm *m)
+{
+	struct quant_op q;
+
+	rule_check(r, m->act_q, "activation is quantised at run time", "quant_params",
+		   "activation is dequantised, but not by a quantise node with the same parameters");
+	if (m->act_q && quant_find(m->act_q->op, &q))
+		rule_check(r, quant_def(node_input(m->act_q, q.scale), QUANT_CHOOSE) == m->choose,
+			   "parameters come from one choose_qparams", "quant_params", "activation's parameters are not those it was quantised with");
+	rule_check(r, m->quant.kind != WEIGHT_TENSOR, "weight is quantised per channel or group", "quant_params",
+		   "a dynamic activation needs a weight quantised per channel or group, it is per tensor");
+}
+
+void check_gemm(struct rule_run *r, const struct gemm *m)
+{
+	if (m->bias)
+		check_static(r, m->bias, "bias");
+	if (!m->quantized) {
+		check_static(r, m->weight, "weight");
+		return;
+	}
+	check_weight_quant(r, &m->quant);
+	rule_check(r, m->precision, "activation is quantised as well", "quant_params",
+		   "weight-only quantisation is not supported: the activation is float");
+	if (m->precision == PRECISION_STATIC)
+		check_static_quant(r, m);
+	if (m->precision == PRECISION_DYNAMIC)
+		check_dynamic_quant(r, m);
+}
+
+static bool takes(const struct graph *g, const struct node *n, struct arena *a)
+{
+	return n->op->flags & OP_GEMM && xnn_verdict(g, n, a).kind == VERDICT_TAKES;
+}
+
+/* Depth: choose -> quantise -> dequantise -> convolution or linear. */
+static bool all_users_take(const struct graph *g, const struct node *n, int depth, struct arena *a)
+{
+	int users = 0;
+
+	for (int i = 0; i < n->nouts; i++) {
+		if (n->out[i]->noutputs)
+			return false;
+		for (int k = 0; k < n->out[i]->nuses; k++, users++) {
+			const struct node *user = n->out[i]->use[k].node;
+
+			if (!takes(g, user, a) && !(depth && user->op->flags & OP_QUANTIZE && all_users_take(g, user, depth - 1, a)))
+				return false;
+		}
+	}
+	return users > 0;
+}
+
+bool part_of_gemm(const struct node *n, const struct graph *g, struct arena *a)
+{
+	return all_users_take(g, n, 2, a);
+}
