@@ -74,6 +74,10 @@ static bool check_pool(const struct live_build *b, const struct xnode *n, struct
 
 	if (f[XP_KERNEL_H] == 1 && f[XP_KERNEL_W] == 1)
 		return error_set(err, ERROR_UNSUPPORTED, "this XNNPACK has no pooling with a window of one element");
+	/* The 2024 library picks elements outside the window, or the image, where padding meets dilation. */
+	if (n->tag == X_MAX_POOLING_2D && (f[XP_DILATION_H] > 1 || f[XP_DILATION_W] > 1) &&
+	    (f[XP_PAD_TOP] || f[XP_PAD_LEFT] || f[XP_PAD_BOTTOM] || f[XP_PAD_RIGHT]))
+		return error_set(err, ERROR_UNSUPPORTED, "this XNNPACK pools wrongly where padding meets dilation");
 	return check_image(b, n, XP_IN, err);
 }
 
