@@ -2,13 +2,16 @@
 
 #include <string.h>
 
-extern const struct op op_unary[], op_binary[], op_compare[], op_reduce[], op_shape[], op_index[], op_factory[], op_gemm[],
-	op_convolution[], op_pool[], op_resize[], op_grid[], op_norm[], op_distance[], op_quant[], op_qparams[], op_qmixed[], op_scalar[], op_custom[];
+/* The families, in the order in which they are listed. */
+#define FAMILIES(X) \
+	X(unary) X(binary) X(compare) X(reduce) X(view) X(shape) X(index) X(factory) X(gemm) X(convolution) X(pool) \
+	X(resize) X(grid) X(norm) X(distance) X(quant) X(qparams) X(qmixed) X(scalar) X(custom)
 
-const struct op *const op_families[] = {
-	op_unary, op_binary, op_compare, op_reduce, op_shape, op_index, op_factory, op_gemm, op_convolution, op_pool, op_resize, op_grid, op_norm, op_distance,
-	op_quant, op_qparams, op_qmixed, op_scalar, op_custom, NULL,
-};
+#define DECLARE(name) extern const struct op op_##name[];
+FAMILIES(DECLARE)
+
+#define LIST(name) op_##name,
+const struct op *const op_families[] = { FAMILIES(LIST) NULL };
 
 const struct op *op_find(const char *name)
 {
@@ -68,6 +71,11 @@ int op_arg(const struct op *op, const char *name)
 		s += strspn(s, ", ");
 	}
 	return -1;
+}
+
+int op_options_arg(const struct op *op)
+{
+	return op_arg(op, "pin_memory") >= 0 ? op_arg(op, "dtype") : -1;
 }
 
 bool op_is(const struct op *op, const char *name)

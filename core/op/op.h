@@ -101,6 +101,9 @@ int op_nouts(const struct op *op);
 char op_arg_kind(const struct op *op, int i);
 /* Index of the argument with this name ("weight"), or -1. */
 int op_arg(const struct op *op, const char *name);
+/* Where the four arguments dtype, layout, device, pin_memory start, or -1. Only the functional form has them: a file's
+ * call leaves them out, and its kernel takes the dtype from the out tensor. */
+int op_options_arg(const struct op *op);
 bool op_is(const struct op *op, const char *name);
 bool op_is_pure(const struct op *op);	/* no random, mutating or opaque row */
 
