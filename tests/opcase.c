@@ -261,9 +261,17 @@ static void compare(struct reader *r, const struct tensor *got, const struct ten
 
 static void check_results(struct reader *r, struct call *c, double tol)
 {
+	struct tensor *result[64 + 32];
+	int n = 0;
+
+	for (int i = 0; i < c->nouts; i++)
+		result[n++] = c->out[i];
+	for (int i = 0; i < c->nargs; i++)
+		if (op_writes(c->op, i))
+			result[n++] = c->arg[i].tensor;
 	for (int i = 0; !r->why && *r->at && *r->at != '\n'; i++) {
 		struct operand want = read_operand(r);
-		struct tensor *got = c->op->flags & OP_MUTATES ? c->arg[0].tensor : i < c->nouts ? c->out[i] : NULL;
+		struct tensor *got = i < n ? result[i] : NULL;
 
 		if (!want.tensor || !got)
 			r->why = "results";

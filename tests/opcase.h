@@ -4,8 +4,8 @@
  *
  * Arguments are separated by ';', results stand behind '>' in the same form, or the word `error`. A tensor is its type
  * and sizes, '@' and the dim order unless it is the default one, and its elements in logical order. Numbers with a
- * point, an exponent, inf and nan are floats; true, false and none; 'text'; lists are ( a , b ). An operator that
- * writes its first argument has that argument's state after the call as its result. A line may begin with ~TOL, the
+ * point, an exponent, inf and nan are floats; true, false and none; 'text'; lists are ( a , b ). The
+ * arguments that an operator writes stand behind its results, as they are after the call. A line may begin with ~TOL, the
  * difference allowed, relative to the larger of 1 and the expected magnitude. '#' begins a comment. */
 #ifndef TESTS_OPCASE_H
 #define TESTS_OPCASE_H

@@ -41,8 +41,8 @@ static void check_node(struct check *c, struct node *n)
 		wrong(c, "list of nodes is broken", -1);
 	if (n->group < -1 || n->group >= c->g->ngroups)
 		wrong(c, "group out of range", -1);
-	if (n->op->flags & OP_MUTATES && n->nouts)
-		wrong(c, "a mutating node has outputs", -1);
+	if (n->op->flags & OP_MUTATES && n->nouts != op_nouts(n->op))
+		wrong(c, "a mutating node with outputs that its row has not", -1);
 	node_each_input(n, check_input, c);
 	for (int i = 0; i < n->nouts; i++)
 		if (n->out[i]->kind != VALUE_NODE || n->out[i]->def != n)

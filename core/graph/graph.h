@@ -3,7 +3,7 @@
  * A graph owns its nodes and values (one arena); bytes of constants belong to the mapped file, or to the arena
  * of the graph that made them, which must outlive its clones (versions are dropped youngest first).
  * Every tensor value has one definition: input, constant, state or node. Nodes are a list in an order that may
- * be run as it stands. Nodes that write state (op flag OP_MUTATES) have no outputs; their order against other
+ * be run as it stands. Nodes that write state have the op flag OP_MUTATES; their order against other
  * readers and writers of that state is meaning and is never changed. Edits go through the functions below,
  * which keep the lists of users right; graph_check states the invariants. */
 #ifndef CORE_GRAPH_GRAPH_H

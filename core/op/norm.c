@@ -1,6 +1,9 @@
 /* softmax and the normalisations. Computed in float (double for f64), sums of normalisations in double, so that a mean
- * far from zero costs no digits where the stock kernels' E[x^2] - E[x]^2 in float does. Stock takes channels-last inputs
- * in the softmaxes only; here all but layer norm do. */
+ * far from zero costs no digits where the stock kernels' E[x^2] - E[x]^2 in float does.
+ *
+ * The stock softmaxes take a channels-last input and walk its memory as if the order were the default one: over another
+ * dimension than was asked for. That is what a program gets there, and so here. The stock normalisations refuse
+ * channels last; here all but layer norm take it. */
 #include "core/op/clones.h"
 #include "core/op/plain.h"
 #include "core/op/vmath.h"
@@ -128,27 +131,36 @@ static void softmax_slab(enum kind k, const void *x, int64_t n, int64_t inner, v
 		softmax_columns_f64(x, n, inner, y, scratch, logs);
 }
 
+/* The memory of a tensor as if it had the default order. */
+static struct tensor as_default(const struct tensor *t)
+{
+	struct tensor flat = { .data = t->data };
+
+	tensor_set_type(&flat, t->dtype, t->rank, t->size);
+	return flat;
+}
+
 static bool softmax_run(struct call *c, bool logs, struct error *err)
 {
-	struct tensor *in = call_tensor(c, 0);
-	enum kind k = kind_of(in->dtype);
-	const char *x = plain_read(c, in, k, err);
-	char *y = plain_out(c, c->out[0], k, err), *scratch;
+	struct tensor in = as_default(call_tensor(c, 0)), out = as_default(c->out[0]);
+	enum kind k = kind_of(in.dtype);
+	const char *x = plain_read(c, &in, k, err);
+	char *y = plain_out(c, &out, k, err), *scratch;
 	int64_t n, inner, slab;
 	int dim;
 
-	if (!x || !y || !call_dim(c, 1, in->rank, &dim, err))
+	if (!x || !y || !call_dim(c, 1, in.rank, &dim, err))
 		return false;
-	n = in->rank ? in->size[dim] : 1;
-	inner = in->rank ? dtype_numel(in->rank - dim - 1, in->size + dim + 1) : 1;
+	n = in.rank ? in.size[dim] : 1;
+	inner = in.rank ? dtype_numel(in.rank - dim - 1, in.size + dim + 1) : 1;
 	slab = n * inner;
 	scratch = plain_alloc(c, k, n > 2 * inner ? n : 2 * inner, err);
 	if (!scratch)
 		return false;
-	for (int64_t i = 0; slab && i < tensor_numel(in) / slab; i++)
+	for (int64_t i = 0; slab && i < tensor_numel(&in) / slab; i++)
 		softmax_slab(k, x + (size_t)(i * slab) * kind_bytes(k), n, inner, y + (size_t)(i * slab) * kind_bytes(k),
 			     scratch, logs);
-	plain_store(c->out[0], k, y);
+	plain_store(&out, k, y);
 	return true;
 }
 

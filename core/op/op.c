@@ -5,7 +5,7 @@
 /* The families, in the order in which they are listed. */
 #define FAMILIES(X) \
 	X(unary) X(binary) X(compare) X(reduce) X(view) X(shape) X(index) X(factory) X(gemm) X(convolution) X(pool) \
-	X(resize) X(grid) X(norm) X(distance) X(quant) X(qparams) X(qmixed) X(scalar) X(custom)
+	X(resize) X(grid) X(norm) X(distance) X(quant) X(qparams) X(qmixed) X(attention) X(scalar) X(custom)
 
 #define DECLARE(name) extern const struct op op_##name[];
 FAMILIES(DECLARE)
@@ -63,12 +63,12 @@ int op_arg(const struct op *op, const char *name)
 	int i = 0;
 
 	for (const char *s = op->args; *s; i++) {
-		size_t len = strcspn(s, ", ");
+		size_t len = strcspn(s, "!, ");
 
 		if (len == n && !strncmp(s, name, n))
 			return i;
 		s += len;
-		s += strspn(s, ", ");
+		s += strspn(s, "!, ");
 	}
 	return -1;
 }
@@ -76,6 +76,19 @@ int op_arg(const struct op *op, const char *name)
 int op_options_arg(const struct op *op)
 {
 	return op_arg(op, "pin_memory") >= 0 ? op_arg(op, "dtype") : -1;
+}
+
+bool op_writes(const struct op *op, int i)
+{
+	const char *s = op->args;
+
+	if (!(op->flags & OP_MUTATES))
+		return false;
+	if (!strchr(s, '!'))
+		return i == 0;
+	for (; i > 0 && s; i--)
+		s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL;
+	return s && s[strcspn(s, "!,")] == '!';
 }
 
 bool op_is(const struct op *op, const char *name)

@@ -70,7 +70,7 @@ enum op_flag {
 	OP_VIEW = 2,		/* same bytes, other sizes: may be elided when planning memory */
 	OP_FACTORY = 4,		/* makes a tensor from numbers alone */
 	OP_RANDOM = 8,		/* never folded, never merged */
-	OP_MUTATES = 16,	/* writes argument 0, which is state; has no outputs here */
+	OP_MUTATES = 16,	/* writes state: the arguments that op_writes names; may have results as well */
 	OP_QUANTIZE = 32,	/* (de)quantise or choose qparams: never folded */
 	OP_OPAQUE = 64,		/* unknown operator, foreign delegate, control flow: shown, kept, not run */
 	OP_CHECK = 128,		/* only checks: no result that matters */
@@ -82,7 +82,7 @@ struct op {
 	const char *name;		/* "aten.add.Tensor" */
 	const char *kernel_name;	/* "aten::add.out"; NULL when no stock kernel takes it */
 	const char *schema;		/* "TTS>T" */
-	const char *args;		/* "self, other, alpha" */
+	const char *args;		/* "self, other, alpha"; "cache!" is state that is written; no mark: argument 0 is */
 	unsigned flags;
 	call_fn *shape;			/* NULL only for opaque rows */
 	call_fn *kernel;		/* NULL: no kernel here */
@@ -104,6 +104,7 @@ int op_arg(const struct op *op, const char *name);
 /* Where the four arguments dtype, layout, device, pin_memory start, or -1. Only the functional form has them: a file's
  * call leaves them out, and its kernel takes the dtype from the out tensor. */
 int op_options_arg(const struct op *op);
+bool op_writes(const struct op *op, int i);	/* argument i of a mutating row is written */
 bool op_is(const struct op *op, const char *name);
 bool op_is_pure(const struct op *op);	/* no random, mutating or opaque row */
 

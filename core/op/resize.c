@@ -1,5 +1,4 @@
-/* Images resampled: upsampling (nearest, bilinear, anti-aliased), pixel_shuffle and its inverse. Source
- * positions and weights are computed in float, as in stock and eager. Bilinear values of every dtype but f64 are
+/* Images upsampled: nearest, bilinear and anti-aliased. Source positions and weights are computed in float, as in stock and eager. Bilinear values of every dtype but f64 are
  * weighted in float and rounded (integers: cut) once. */
 #include "core/op/plain.h"
 
@@ -272,78 +271,9 @@ static bool aa_kernel(struct call *c, struct error *err)
 	return true;
 }
 
-/* ---- pixel_shuffle: [n, c, s, s, h, w] and [n, c, h, s, w, s] are copied into each other ---- */
-
-/* Multiplies channels by s * s or divides them. */
-static bool pixel_shape(struct call *c, bool up, struct error *err)
-{
-	struct tensor *in;
-	int64_t size[MAX_RANK], s, channels, h, w;
-
-	if (!call_check(c, err) || !call_known(c, 1, err))
-		return false;
-	in = call_tensor(c, 0), s = call_int(c, 1, 0);
-	if (in->rank < 3 || in->rank > MAX_RANK - 3 || !tensor_is_default_order(in) || !dtype_bytes(in->dtype))
-		return call_fail(c, err, "the input must have rank 3 or more and the default dim order");
-	channels = in->size[in->rank - 3], h = in->size[in->rank - 2], w = in->size[in->rank - 1];
-	if (s <= 0 || s >= 32768 || (up ? channels % (s * s) : h % s || w % s))
-		return call_fail(c, err, "a factor of %lld does not divide the input", (long long)s);
-	memcpy(size, in->size, sizeof size);
-	size[in->rank - 3] = up ? channels / (s * s) : channels * s * s;
-	size[in->rank - 2] = up ? h * s : h / s;
-	size[in->rank - 1] = up ? w * s : w / s;
-	tensor_set_type(c->out[0], in->dtype, in->rank, size);
-	return call_sizes_ok(c, in->dtype, in->rank, size, err);
-}
-
-static bool shuffle_shape(struct call *c, struct error *err)
-{
-	return pixel_shape(c, true, err);
-}
-
-static bool unshuffle_shape(struct call *c, struct error *err)
-{
-	return pixel_shape(c, false, err);
-}
-
-/* deep: the tensor with many channels; wide: the other. Views of both as [n, c, s1, s2, h, w]. */
-static void pixel_views(const struct tensor *deep, const struct tensor *wide, int64_t s, struct tensor *d, struct tensor *v)
-{
-	int r = deep->rank;
-	int64_t h = deep->size[r - 2], w = deep->size[r - 1];
-	int64_t size[6] = { dtype_numel(r - 3, deep->size), wide->size[r - 3], s, s, h, w };
-
-	tensor_set_type(d, deep->dtype, 6, size);
-	*v = *d;
-	d->data = deep->data;
-	v->data = wide->data;
-	v->stride[2] = s * w, v->stride[3] = 1, v->stride[4] = s * s * w, v->stride[5] = s;
-}
-
-static bool shuffle_kernel(struct call *c, struct error *err)
-{
-	struct tensor deep, wide;
-
-	pixel_views(call_tensor(c, 0), c->out[0], call_int(c, 1, 1), &deep, &wide);
-	tensor_copy(&wide, &deep);
-	return true;
-}
-
-static bool unshuffle_kernel(struct call *c, struct error *err)
-{
-	struct tensor deep, wide;
-
-	pixel_views(c->out[0], call_tensor(c, 0), call_int(c, 1, 1), &deep, &wide);
-	tensor_copy(&deep, &wide);
-	return true;
-}
-
 const struct op op_resize[] = {
 	{ "aten._upsample_bilinear2d_aa.default", "aten::_upsample_bilinear2d_aa.out", "TAB?" "?>T",
 	  "self, output_size, align_corners, scales_h, scales_w", 0, aa_shape, aa_kernel },
-	{ "aten.pixel_shuffle.default", "aten::pixel_shuffle.out", "TI>T", "self, upscale_factor", 0, shuffle_shape, shuffle_kernel },
-	{ "aten.pixel_unshuffle.default", "aten::pixel_unshuffle.out", "TI>T", "self, downscale_factor", 0, unshuffle_shape,
-	  unshuffle_kernel },
 	{ "aten.upsample_bilinear2d.vec", "aten::upsample_bilinear2d.vec_out", "TABF>T",
 	  "input, output_size, align_corners, scale_factors", 0, bilinear_shape, bilinear_kernel },
 	{ "aten.upsample_nearest2d.vec", "aten::upsample_nearest2d.vec_out", "TAF>T", "input, output_size, scale_factors", 0,

@@ -45,8 +45,9 @@ static struct writers *find_writers(struct method_out *m, int nslots)
 	struct writers *w = arena_array(m->e->mem, (size_t)nslots + 1, sizeof *w);
 
 	for (struct node *n = m->g->first; n; n = n->next)
-		if (n->op->flags & OP_MUTATES && node_input(n, 0) && node_input(n, 0)->state_slot >= 0)
-			vec_push(m->e->mem, &w[node_input(n, 0)->state_slot].at, n->order);
+		for (int i = 0; i < n->nargs; i++)
+			if (op_writes(n->op, i) && node_input(n, i) && node_input(n, i)->state_slot >= 0)
+				vec_push(m->e->mem, &w[node_input(n, i)->state_slot].at, n->order);
 	return w;
 }
 

@@ -47,9 +47,10 @@ bool exec_bind(struct step *s, const struct graph *g, struct tensor *const *tens
 
 	if (n->op->flags & OP_OPAQUE || !n->op->shape || (!n->op->kernel && !s->view))
 		return error_set(err, ERROR_UNSUPPORTED, "%s: no kernel here for %s", node_id(g, n, id, sizeof id), n->op->name);
-	if (n->op->flags & OP_MUTATES && node_input(n, 0) && node_input(n, 0)->kind == VALUE_CONSTANT)
-		return error_set(err, ERROR_UNSUPPORTED, "%s: %s would write into a constant", node_id(g, n, id, sizeof id),
-				 n->op->name);
+	for (int i = 0; i < n->nargs; i++)
+		if (op_writes(n->op, i) && node_input(n, i) && node_input(n, i)->kind == VALUE_CONSTANT)
+			return error_set(err, ERROR_UNSUPPORTED, "%s: %s would write into a constant",
+					 node_id(g, n, id, sizeof id), n->op->name);
 	s->call = (struct call){ .op = n->op, .nargs = n->nargs, .nouts = n->nouts };
 	s->call.arg = arena_array(a, (size_t)n->nargs, sizeof *s->call.arg);
 	s->call.out = arena_array(a, (size_t)n->nouts, sizeof *s->call.out);

@@ -14,8 +14,9 @@ static int root_of(const struct exec *e, const struct value *v)
 static void note_mutations(struct exec *e)
 {
 	for (const struct node *n = e->graph->first; n; n = n->next)
-		if (n->op->flags & OP_MUTATES && node_input(n, 0))
-			e->place[node_input(n, 0)->id].mutated = true;
+		for (int i = 0; i < n->nargs; i++)
+			if (op_writes(n->op, i) && node_input(n, i))
+				e->place[node_input(n, i)->id].mutated = true;
 }
 
 /* What is written later must not be seen through a view that looked earlier: such views are copied. */
