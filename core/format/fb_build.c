@@ -218,19 +218,21 @@ void fbb_putref(struct fbb *b, int id, fbref ref)
 static size_t put_fields(struct fbb *b, size_t *at)
 {
 	size_t end = 0;
+	bool first = true;
 
 	for (size_t width = 8; width; width /= 2)
 		for (int id = 0; id < FBB_FIELDS; id++) {
 			if (b->field[id].width != width)
 				continue;
 			prepare(b, width, width);
-			if (!end)
+			if (first)
 				end = b->n;
+			first = false;
 			push_bits(b, b->field[id].ref ? b->n + 4 - b->field[id].bits : b->field[id].bits, width);
 			at[id] = b->n;
 		}
 	prepare(b, 4, 4);
-	if (!end)
+	if (first)
 		end = b->n;
 	push_bits(b, 0, 4);
 	return end;

@@ -1,5 +1,5 @@
-/* pte_reader.h - what the files of the program reader share: pte_read.c (container, segments, plans) and
- * pte_values.c (values). */
+/* pte_reader.h - what the files of the program reader share: pte_read.c (container, segments,
+ * data), pte_plan.c (a method) and pte_values.c (its values). */
 #ifndef CORE_FORMAT_PTE_READER_H
 #define CORE_FORMAT_PTE_READER_H
 
@@ -23,6 +23,8 @@ struct pte_reader {
 
 /* Fails with the place in front. Returns false. */
 bool pte_bad(struct pte_reader *r, size_t at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+bool pte_read_plan(struct pte_reader *r, struct pte_plan *plan, struct fb_table t);
 
 /* Reads plan->value; plan->buffer_bytes must be there. */
 bool pte_read_values(struct pte_reader *r, struct pte_plan *plan, struct fb_table *plan_table);

@@ -66,10 +66,20 @@ static bool open_blob(struct reader *r, struct span blob, size_t base, const cha
 
 /* Constants */
 
+static bool find_in_region(struct reader *r, struct fb_table *t, uint32_t k, struct span *data)
+{
+	uint64_t offset = fb_u64(t, XCONSTANT_OFFSET, 0), size = fb_u64(t, XCONSTANT_SIZE, 0);
+
+	if (!size_inside(offset, size, r->region.bytes))
+		return fb_fail(&r->fb, t->at, "constant %u, %" PRIu64 " bytes at %" PRIu64 " of a region of %zu", k, size, offset,
+			       r->region.bytes);
+	*data = (struct span){ r->region.data + offset, (size_t)size };
+	return true;
+}
+
 static bool find_constant(struct reader *r, uint32_t k, size_t need, struct span *data, const char **key)
 {
 	struct fb_table t = fb_table_at(&r->constant, k);
-	uint64_t offset = fb_u64(&t, XCONSTANT_OFFSET, 0), size = fb_u64(&t, XCONSTANT_SIZE, 0);
 	size_t key_bytes;
 
 	if (k >= r->constant.n)
@@ -79,18 +89,15 @@ static bool find_constant(struct reader *r, uint32_t k, size_t need, struct span
 		struct fb_vector v = fb_data(&t, XBUFFER_STORAGE);
 
 		*data = (struct span){ fb_bytes(&v), v.n };
+		if (!data->data)
+			return fb_fail(&r->fb, t.at, "constant %u has no bytes", k);
 	} else if (fb_has(&t, XCONSTANT_KEY)) {
 		*key = fb_name(&t, XCONSTANT_KEY, &key_bytes);
 		if (*key && r->lookup)
 			*data = r->lookup(r->ctx, *key, key_bytes);
-	} else if (size_inside(offset, size, r->region.bytes)) {
-		*data = (struct span){ r->region.data + offset, (size_t)size };
-	} else {
-		return fb_fail(&r->fb, t.at, "constant %u, %" PRIu64 " bytes at %" PRIu64 " of a region of %zu", k, size, offset,
-			       r->region.bytes);
+	} else if (!find_in_region(r, &t, k, data)) {
+		return false;
 	}
-	if (!data->data && !*key)
-		return fb_fail(&r->fb, t.at, "constant %u has no bytes", k);
 	if (data->data && data->bytes < need)
 		return fb_fail(&r->fb, t.at, "constant %u has %zu bytes, its tensor needs %zu", k, data->bytes, need);
 	data->bytes = need;

@@ -1,0 +1,256 @@
+/* tool_mutate - damages files at random and reads them, in this process: run it under a sanitizer.
+ *
+ *   tool_mutate SEED COUNT FILE...
+ *
+ * Mutation i of a file depends on SEED, i and the file alone. Each must end in time, without a crash, and without
+ * one block of memory larger than 64 MB + 4 times the file. Exit 0: all did; 1: one did not (its number is printed,
+ * and the file is left as mutant.bin). */
+#include "core/format/npy.h"
+#include "core/format/ptd.h"
+#include "core/format/xblob.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SECONDS = 10, BLOCK_FLOOR = 64 << 20, BLOCK_TIMES = 4 };
+
+struct random { uint64_t s; };
+
+static uint64_t next(struct random *r)	/* splitmix64 */
+{
+	uint64_t z = r->s += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+static size_t below(struct random *r, size_t n)
+{
+	return n ? (size_t)(next(r) % n) : 0;
+}
+
+/* The mutations. Each works on data of `bytes` and may shorten it. Tables lie in front: half the hits go there. */
+
+struct mutant { uint8_t *data; size_t bytes, tables; const struct file *other; };
+
+static size_t place(struct mutant *m, struct random *r)
+{
+	return below(r, next(r) % 2 && m->tables < m->bytes ? m->tables : m->bytes);
+}
+
+static void flip_bit(struct mutant *m, struct random *r)
+{
+	m->data[place(m, r)] ^= (uint8_t)(1u << below(r, 8));
+}
+
+static void set_byte(struct mutant *m, struct random *r)
+{
+	static const uint8_t likely[] = { 0, 1, 2, 4, 8, 16, 32, 64, 127, 128, 255 };
+	size_t i = below(r, 2 * sizeof likely);
+
+	m->data[place(m, r)] = i < sizeof likely ? likely[i] : (uint8_t)next(r);
+}
+
+/* An aligned number becomes another one: a little more, a neighbour's, an extreme. */
+static void tweak_word(struct mutant *m, struct random *r)
+{
+	static const uint32_t likely[] = { 0, 1, UINT32_MAX, INT32_MAX, 0x80000000, 0x7ffffffc, 0xfffffffc, 1000000, 65536 };
+	size_t at = place(m, r) & ~(size_t)3;
+	uint32_t v;
+
+	if (at + 4 > m->bytes)
+		return;
+	memcpy(&v, m->data + at, 4);
+	switch (below(r, 4)) {
+	case 0: v += (uint32_t)below(r, 65) - 32; break;
+	case 1: v = likely[below(r, sizeof likely / sizeof *likely)]; break;
+	case 2: v = (uint32_t)below(r, m->bytes); break;
+	case 3: memcpy(&v, m->data + (below(r, m->bytes - 3) & ~(size_t)3), 4); break;
+	}
+	memcpy(m->data + at, &v, 4);
+}
+
+static void tweak_short(struct mutant *m, struct random *r)
+{
+	size_t at = place(m, r) & ~(size_t)1;
+	uint16_t v = (uint16_t)(next(r) % 2 ? below(r, 64) : next(r));
+
+	if (at + 2 <= m->bytes)
+		memcpy(m->data + at, &v, 2);
+}
+
+static void cut(struct mutant *m, struct random *r)
+{
+	m->bytes = place(m, r);
+}
+
+/* A stretch comes from elsewhere, in this file or another. */
+static void splice(struct mutant *m, struct random *r)
+{
+	const uint8_t *from = next(r) % 2 ? m->data : m->other->data;
+	size_t whole = from == m->data ? m->bytes : m->other->bytes, n = 1 + below(r, next(r) % 8 ? 32 : 1024);
+	size_t to = place(m, r) & ~(size_t)3, at = below(r, whole) & ~(size_t)3;
+
+	n = n < m->bytes - to ? n : m->bytes - to;
+	n = n < whole - at ? n : whole - at;
+	memmove(m->data + to, from + at, n);
+}
+
+static void (*const mutations[])(struct mutant *, struct random *) = {
+	flip_bit, set_byte, tweak_word, tweak_word, tweak_short, splice, cut,
+};
+
+static void mutate(struct mutant *m, struct random *r)
+{
+	int n = 1 + (int)below(r, next(r) % 4 ? 3 : 16);
+
+	for (int i = 0; i < n && m->bytes; i++)
+		mutations[below(r, sizeof mutations / sizeof *mutations - (next(r) % 8 != 0))](m, r);
+}
+
+/* What reads them. */
+
+static struct span named(void *ctx, const char *key, size_t bytes)
+{
+	const struct pte_named *n = pte_named_find(ctx, key, bytes);
+
+	return n ? n->data : (struct span){ NULL, 0 };
+}
+
+/* A program that is read holds what it says, so everything in it can be touched and written. */
+static bool use_program(const struct pte *p, const struct file *f, struct arena *a)
+{
+	struct pte_image image;
+	struct pte_output out;
+	struct xgraph x;
+	struct error err;
+	struct file again = { .path = "again" };
+	struct pte q;
+	uint8_t *block;
+	size_t at = 0;
+	bool ok;
+
+	for (int i = 0; i < p->nplans; i++)
+		for (int d = 0; d < p->plan[i].ndelegates; d++) {
+			struct span blob = p->plan[i].delegate[d].blob;
+
+			xblob_read(&x, blob, (size_t)(blob.data - f->data), f->path, named, (void *)p, a, &err);
+		}
+	pte_image(&image, p, a);
+	if (!pte_write(&out, &image, &err))
+		return true;	/* two methods of one name, say */
+	if (!(block = mem_try(out.bytes)))
+		abort();
+	for (int i = 0; i < out.npieces; at += out.piece[i++].bytes)
+		memcpy(block + at, out.piece[i].data, out.piece[i].bytes);
+	again.data = block;
+	again.bytes = out.bytes;
+	ok = pte_read(&q, &again, a, &err);
+	if (!ok)
+		printf("written again it does not read: %s\n", err.text);
+	mem_free(block);
+	pte_output_free(&out);
+	return ok;
+}
+
+/* program_open would be called here as well, once methods can be lifted from any program that is read. */
+static bool read_all(const struct file *f, int *read)
+{
+	struct arena a = { 0 };
+	struct pte p;
+	struct ptd d;
+	struct npy n;
+	struct xgraph x;
+	struct error err;
+	bool ok = true;
+
+	if (pte_read(&p, f, &a, &err)) {
+		++*read;
+		ok = use_program(&p, f, &a);
+	} else if (err.code == ERROR_NONE || !*err.text) {
+		printf("refused without a reason\n");
+		ok = false;
+	}
+	*read += ptd_read(&d, f, &a, &err);
+	npy_read(&n, f, &err);
+	*read += xblob_read(&x, (struct span){ f->data, f->bytes }, 0, f->path, NULL, NULL, &a, &err);
+	arena_free(&a);
+	return ok;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static bool try_one(const struct file *f, const struct file *other, uint64_t seed, int *read, double *slowest)
+{
+	struct random r = { seed };
+	struct mutant m = { malloc(f->bytes + 1), f->bytes, 0, other };
+	struct file g = { .path = f->path };
+	double start = now(), took;
+	bool ok;
+
+	memcpy(m.data, f->data, f->bytes);
+	m.tables = f->bytes < 65536 ? f->bytes / 2 + 1 : 65536;
+	mutate(&m, &r);
+	/* A block of just this size, so that a step beyond it is seen. */
+	g.data = memcpy(malloc(m.bytes + 1), m.data, m.bytes);
+	g.data = realloc((void *)g.data, m.bytes ? m.bytes : 1);
+	g.bytes = m.bytes;
+	alarm(SECONDS);
+	ok = read_all(&g, read);
+	alarm(0);
+	took = now() - start;
+	*slowest = took > *slowest ? took : *slowest;
+	if (mem_largest() > BLOCK_FLOOR + BLOCK_TIMES * f->bytes) {
+		printf("asked for a block of %zu bytes, the file has %zu\n", mem_largest(), f->bytes);
+		ok = false;
+	}
+	if (!ok)
+		file_write("mutant.bin", g.data, g.bytes, true, NULL);
+	free(m.data);
+	free((void *)g.data);
+	return ok;
+}
+
+int main(int argc, char **argv)
+{
+	int nfiles = argc - 3, read = 0;
+	long count = argc > 3 ? strtol(argv[2], NULL, 10) : 0;
+	uint64_t seed = argc > 3 ? strtoull(argv[1], NULL, 10) : 0;
+	struct file *f = calloc((size_t)argc, sizeof *f);
+	double slowest = 0;
+	struct error err;
+
+	if (argc < 4) {
+		fprintf(stderr, "usage: tool_mutate SEED COUNT FILE...\n");
+		return 2;
+	}
+	for (int i = 0; i < nfiles; i++)
+		if (!file_open(&f[i], argv[3 + i], &err)) {
+			fprintf(stderr, "%s\n", err.text);
+			return 2;
+		}
+	for (long i = 0; i < count; i++) {
+		const struct file *one = &f[i % nfiles];
+
+		if (!try_one(one, &f[(size_t)(i / nfiles + i) % (size_t)nfiles], seed * 1000003 + (uint64_t)i, &read, &slowest)) {
+			printf("mutation %ld of %s\n", i, one->path);
+			fflush(stdout);
+			_exit(1);
+		}
+	}
+	printf("%ld mutations, %d read, slowest %.3f s, largest block %zu bytes\n", count, read, slowest, mem_largest());
+	for (int i = 0; i < nfiles; i++)
+		file_close(&f[i]);
+	free(f);
+	return 0;
+}
