@@ -1,0 +1,310 @@
+#include "views/look.h"
+
+#include "core/base/map.h"
+#include "core/op/op.h"
+#include "views/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool look_elided(const struct node_row *r)
+{
+	return r->node->origin.kind == ORIGIN_VIEW;
+}
+
+bool look_declined(const struct node_row *r)
+{
+	return r->runs == RUNS_PORTABLE && !look_elided(r);
+}
+
+double look_work(const struct node_row *r)
+{
+	return r->ms >= 0 ? r->ms * 1e12 : r->flops + (double)r->bytes;
+}
+
+const char *look_runs(const struct node_row *r)
+{
+	static const char *const names[] = { [RUNS_XNNPACK] = "xnnpack", [RUNS_PORTABLE] = "portable", [RUNS_OTHER] = "other" };
+
+	return names[r->runs];
+}
+
+const char *look_verdict(const struct node_row *r)
+{
+	static const char *const names[] = {
+		[VERDICT_TAKES] = "takes", [VERDICT_DECLINES] = "declines", [VERDICT_NO_RULE] = "no_rule",
+	};
+
+	return names[r->verdict.kind];
+}
+
+const char *look_code(const struct node_row *r)
+{
+	return r->runs == RUNS_PORTABLE ? r->verdict.code : NULL;
+}
+
+const char *look_reason(const struct node_row *r)
+{
+	return r->runs == RUNS_PORTABLE ? r->verdict.text : NULL;
+}
+
+const char *look_op(const struct op *op, char *buf, size_t bytes)
+{
+	const char *name = op->name, *from = name, *to;
+	size_t n;
+
+	for (const char *c = name; *c; c++)	/* namespaces: "aten.", "aten::", "dim_order_ops." */
+		if (*c == '.' || *c == ':') {
+			from = c + 1 + (c[1] == ':');
+			break;
+		}
+	if (*from == '_' && from[1] != '_')
+		from++;
+	to = strchr(from, '.');
+	n = to ? (size_t)(to - from) : strlen(from);
+	if (n > 5 && !strncmp(from + n - 5, "_copy", 5))
+		n -= 5;
+	if (!n)
+		from = name, n = strlen(name);
+	if (n >= bytes)
+		n = bytes - 1;
+	memcpy(buf, from, n);
+	buf[n] = '\0';
+	return buf;
+}
+
+static void call_arg(const struct arg *a, struct str *s)
+{
+	switch (a->kind) {
+	case ARG_VALUE: str_add(s, a->value->kind == VALUE_NODE ? ".." : a->value->name); break;
+	case ARG_INT: str_addf(s, "%lld", (long long)a->i); break;
+	case ARG_DOUBLE: str_addf(s, "%g", a->d); break;
+	case ARG_STRING: str_addf(s, "'%s'", a->s); break;
+	case ARG_NONE: str_add(s, "None"); break;
+	case ARG_BOOL: str_add(s, a->b ? "True" : "False"); break;
+	case ARG_LIST:
+		str_add(s, "[");
+		for (int i = 0; i < a->list.n; i++) {
+			str_add(s, i ? "," : "");
+			call_arg(&a->list.at[i], s);
+		}
+		str_add(s, "]");
+	}
+}
+
+void look_call(const struct node *n, struct str *s)
+{
+	char name[64];
+	bool any = false;
+
+	str_addf(s, "%s(", look_op(n->op, name, sizeof name));
+	for (int i = 0; i < n->nargs; i++) {
+		if (n->arg[i].kind == ARG_NONE || n->arg[i].kind == ARG_BOOL)
+			continue;
+		str_add(s, any ? ", " : "");
+		call_arg(&n->arg[i], s);
+		any = true;
+	}
+	str_add(s, ")");
+}
+
+void look_arg(const struct graph *g, const struct arg *a, struct str *s)
+{
+	char id[512];
+
+	if (a->kind == ARG_LIST) {
+		str_add(s, "[");
+		for (int i = 0; i < a->list.n; i++) {
+			str_add(s, i ? ", " : "");
+			look_arg(g, &a->list.at[i], s);
+		}
+		str_add(s, "]");
+	} else if (a->kind == ARG_VALUE) {
+		if (a->value->def)
+			str_addf(s, "%s ", node_id(g, a->value->def, id, sizeof id));
+		else
+			str_addf(s, "%s ", a->value->name);
+		value_type_print(a->value, s);
+	} else {
+		call_arg(a, s);
+	}
+}
+
+struct totals look_totals(const struct version *v, int method)
+{
+	const struct method_facts *f = &v->facts[method];
+	struct totals t = { .ms = -1 };
+
+	for (int i = 0; i < f->nrows; i++) {
+		const struct node_row *r = &f->row[i];
+
+		if (look_elided(r))
+			continue;
+		t.nodes++;
+		t.xnnpack += r->runs == RUNS_XNNPACK;
+		t.portable += r->runs == RUNS_PORTABLE;
+		t.other += r->runs == RUNS_OTHER;
+		t.flops += r->flops;
+		t.xnnpack_flops += r->runs == RUNS_XNNPACK ? r->flops : 0;
+		if (r->ms >= 0) {
+			t.ms = (t.ms < 0 ? 0 : t.ms) + r->ms;
+			t.xnnpack_ms += r->runs == RUNS_XNNPACK ? r->ms : 0;
+		}
+	}
+	for (int i = 0; i < v->fold.nfolds; i++)
+		t.folds += v->fold.fold[i].method == method && v->fold.fold[i].folds;
+	for (int i = 0; i < v->linear.nlinears; i++)
+		t.linears += v->linear.linear[i].method == method && v->linear.linear[i].converts;
+	return t;
+}
+
+static int heavier(const void *a, const void *b)
+{
+	const struct node_row *x = *(const struct node_row *const *)a, *y = *(const struct node_row *const *)b;
+	double wx = look_work(x), wy = look_work(y);
+
+	return wx != wy ? (wx < wy) - (wx > wy) : (x > y) - (x < y);
+}
+
+const struct node_row **look_declined_rows(const struct method_facts *f, struct arena *a, int *n)
+{
+	const struct node_row **row = arena_array(a, (size_t)f->nrows, sizeof *row);
+
+	*n = 0;
+	for (int i = 0; i < f->nrows; i++)
+		if (look_declined(&f->row[i]))
+			row[(*n)++] = &f->row[i];
+	qsort(row, (size_t)*n, sizeof *row, heavier);
+	return row;
+}
+
+unsigned look_needs(const char *fix)
+{
+	if (!fix)
+		return 0;
+	return !strcmp(fix, "fold") ? NEED_FOLD | NEED_PARTITION : !strcmp(fix, "linear") ? NEED_LINEAR | NEED_PARTITION :
+		!strcmp(fix, "partition") ? NEED_PARTITION : 0;
+}
+
+unsigned look_needs_of_version(const struct version *v, int nmethods)
+{
+	unsigned needs = 0;
+
+	for (int m = 0; m < nmethods; m++)
+		for (int i = 0; i < v->facts[m].nrows; i++)
+			if (look_declined(&v->facts[m].row[i]))
+				needs |= look_needs(v->facts[m].row[i].fix);
+	return needs;
+}
+
+/* "model.fast.pte" beside nothing in particular: in the working directory. */
+static void fast_name(const char *path, struct str *out)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+
+	str_addn(out, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
+	str_add(out, ".fast.pte");
+}
+
+void look_command(const struct session *s, unsigned needs, struct str *out)
+{
+	const char *path = look_path(s);
+	struct str name = { 0 };
+
+	if (!needs)
+		return;
+	str_add(out, "etinspect ");
+	if ((needs & NEED_FOLD) && (needs & NEED_LINEAR))
+		str_add(out, "--optimize");
+	else
+		str_addf(out, "--apply %spartition", needs & NEED_FOLD ? "fold," : needs & NEED_LINEAR ? "linear," : "");
+	fast_name(strcmp(path, "-") ? path : "model", &name);
+	str_add(out, " -o ");
+	text_shell(out, str_text(&name));
+	str_add(out, " ");
+	text_shell(out, path);
+	for (int i = 0; i < s->ndata_paths; i++) {
+		str_add(out, " ");
+		text_shell(out, s->data_path[i]);
+	}
+	str_free(&name);
+}
+
+const char *look_path(const struct session *s)
+{
+	return s->program->file.path;
+}
+
+const char *look_file(const struct session *s, int home)
+{
+	const char *path, *slash;
+
+	if (home < 0 || home >= s->ndata_paths)
+		return NULL;
+	path = s->data_path[home];
+	slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* Constants. */
+
+static int larger(const void *a, const void *b)
+{
+	const struct constant_row *x = a, *y = b;
+
+	if (x->value->bytes != y->value->bytes)
+		return x->value->bytes < y->value->bytes ? 1 : -1;
+	return strcmp(x->value->name, y->value->name);
+}
+
+struct constant_key { const uint8_t *data; const char *name; };
+
+/* Stored bytes are one constant wherever they are read; what is in a missing file goes by its name. */
+static struct constant_row *find_constant(struct map *m, struct arena *a, struct constant_row **at, int *n, int *cap,
+					   const struct value *v)
+{
+	struct constant_key *key = arena_alloc(a, sizeof *key);
+	size_t index;
+
+	key->data = v->data;
+	if (!v->data)
+		key->name = v->name;
+	index = (size_t)(uintptr_t)(v->data ? map_get(m, key, sizeof *key) : map_get(m, v->name, strlen(v->name)));
+	if (index)
+		return &(*at)[index - 1];
+	if (*n == *cap)
+		*at = vec_grow(a, *at, *n, cap, sizeof **at);
+	(*at)[(*n)++] = (struct constant_row){ .value = v };
+	if (v->data)
+		map_put(m, a, key, sizeof *key, (void *)(uintptr_t)*n);
+	else
+		map_put(m, a, v->name, strlen(v->name), (void *)(uintptr_t)*n);
+	return &(*at)[*n - 1];
+}
+
+struct constant_row *look_constants(const struct session *s, const struct version *v, struct arena *a, int *n)
+{
+	struct constant_row *at = NULL;
+	struct map seen = { 0 };
+	int cap = 0;
+
+	*n = 0;
+	for (int m = 0; m < s->program->nmethods; m++) {
+		const struct graph *g = v->method[m];
+
+		for (int i = 0; i < g->nvalues; i++) {
+			struct constant_row *c;
+
+			if (!g->value[i] || g->value[i]->kind != VALUE_CONSTANT || (!g->value[i]->nuses && !g->value[i]->noutputs))
+				continue;
+			c = find_constant(&seen, a, &at, n, &cap, g->value[i]);
+			c->methods += c->graph != g;
+			c->graph = g;
+			c->users += g->value[i]->nuses;
+			c->file = look_file(s, c->value->home);
+		}
+	}
+	if (*n)
+		qsort(at, (size_t)*n, sizeof *at, larger);
+	return at;
+}

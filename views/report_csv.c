@@ -1,0 +1,201 @@
+/* One table of the report as CSV (RFC 4180, but lines end in a newline alone). */
+#include "views/report.h"
+
+#include "core/op/op.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A field: cleaned, and quoted when it has to be. */
+static void field(struct text *t, const char *s)
+{
+	struct str clean = { 0 };
+	const char *c;
+
+	if (t->s.n && t->s.text[t->s.n - 1] != '\n')
+		str_add(&t->s, ",");
+	text_clean(&clean, s ? s : "", false);
+	c = str_text(&clean);
+	if (*c && !c[strcspn(c, "\",")]) {
+		str_add(&t->s, c);
+	} else {
+		str_add(&t->s, "\"");
+		for (; *c; c++)
+			str_addn(&t->s, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1);
+		str_add(&t->s, "\"");
+	}
+	str_free(&clean);
+}
+
+static void fieldf(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void fieldf(struct text *t, const char *fmt, ...)
+{
+	char buf[64];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(buf, sizeof buf, fmt, ap);
+	va_end(ap);
+	field(t, buf);
+}
+
+static void end(struct text *t)
+{
+	str_add(&t->s, "\n");
+}
+
+static void type(struct text *t, const struct value *v)
+{
+	struct str s = { 0 };
+
+	if (v)
+		value_type_print(v, &s);
+	field(t, str_text(&s));
+	str_free(&s);
+}
+
+static void nodes(struct text *t, const struct report *r, const struct version *v, int m)
+{
+	const struct method_facts *f = &v->facts[m];
+
+	for (int i = 0; i < f->nrows; i++) {
+		const struct node_row *row = &f->row[i];
+
+		field(t, f->graph->method);
+		field(t, row->id);
+		field(t, row->node->op->name);
+		field(t, look_runs(row));
+		fieldf(t, "%d", row->delegate);
+		type(t, row->node->nouts ? row->node->out[0] : NULL);
+		field(t, row->module);
+		field(t, row->constant_only ? "yes" : "no");
+		field(t, look_verdict(row));
+		field(t, look_code(row));
+		field(t, look_reason(row));
+		field(t, row->fix);
+		fieldf(t, "%.0f", row->flops);
+		fieldf(t, "%llu", (unsigned long long)row->bytes);
+		if (row->ms >= 0)
+			fieldf(t, "%.6g", row->ms);
+		else
+			field(t, "");
+		end(t);
+	}
+}
+
+static void folds(struct text *t, const struct report *r, const struct version *v, int m)
+{
+	char id[512];
+
+	for (int i = 0; i < v->fold.nfolds; i++) {
+		const struct fold *f = &v->fold.fold[i];
+
+		if (f->method != m)
+			continue;
+		field(t, v->method[m]->method);
+		field(t, node_id(v->method[m], f->at, id, sizeof id));
+		field(t, f->position);
+		field(t, f->folds ? "folds" : "stays");
+		field(t, f->folds ? "" : f->code);
+		field(t, f->folds ? "" : f->text);
+		fieldf(t, "%d", f->nnodes);
+		fieldf(t, "%llu", (unsigned long long)f->bytes_erased);
+		fieldf(t, "%llu", (unsigned long long)f->bytes_added);
+		field(t, f->name);
+		field(t, look_file(r->s, f->home));
+		end(t);
+	}
+}
+
+static void linears(struct text *t, const struct report *r, const struct version *v, int m)
+{
+	char id[512];
+
+	for (int i = 0; i < v->linear.nlinears; i++) {
+		const struct linear *l = &v->linear.linear[i];
+
+		if (l->method != m)
+			continue;
+		field(t, v->method[m]->method);
+		field(t, node_id(v->method[m], l->at, id, sizeof id));
+		field(t, l->op);
+		field(t, l->converts ? "converts" : "stays");
+		field(t, l->converts ? "" : l->code);
+		field(t, l->converts ? "" : l->text);
+		end(t);
+	}
+}
+
+static void bench(struct text *t, const struct report *r, const struct version *v, int m)
+{
+	for (int i = 0; i < r->s->nbench; i++) {
+		const struct bench_row *b = &r->s->bench[i];
+
+		if (b->method != m)
+			continue;
+		field(t, v->method[m]->method);
+		field(t, b->subject);
+		field(t, report_state(r, b));
+		field(t, engine_names[b->engine]);
+		for (int k = 0; k < 7; k++) {
+			const double ms[] = { b->setup_ms, b->first_ms, b->stats.min, b->stats.median, b->stats.p90, b->stats.mean,
+				b->stats.sd };
+
+			if (b->failed || ms[k] < 0)
+				field(t, "");
+			else
+				fieldf(t, "%.6g", ms[k]);
+		}
+		fieldf(t, "%d", b->failed ? 0 : b->stats.runs);
+		fieldf(t, "%.4g", b->failed ? 0 : b->share);
+		fieldf(t, "%.4g", b->failed ? 0 : b->gflops);
+		field(t, b->failed);
+		end(t);
+	}
+}
+
+static void constants(struct text *t, const struct report *r, const struct version *v)
+{
+	struct arena mem = { 0 };
+	int n;
+	struct constant_row *c = look_constants(r->s, v, &mem, &n);
+
+	for (int i = 0; i < n; i++) {
+		field(t, c[i].value->name);
+		type(t, c[i].value);
+		fieldf(t, "%llu", (unsigned long long)c[i].value->bytes);
+		fieldf(t, "%d", c[i].users);
+		fieldf(t, "%d", c[i].methods);
+		field(t, c[i].file);
+		end(t);
+	}
+	arena_free(&mem);
+}
+
+static const struct {
+	const char *name, *head;
+	void (*rows)(struct text *t, const struct report *r, const struct version *v, int m);
+} tables[] = {
+	{ "nodes", "method,id,op,runs,delegate,type,module,constant_only,verdict,code,reason,fix,flops,bytes,ms", nodes },
+	{ "fold", "method,at,position,verdict,code,reason,nodes,bytes_erased,bytes_added,name,file", folds },
+	{ "linear", "method,at,op,verdict,code,reason", linears },
+	{ "bench", "method,subject,state,engine,setup_ms,first_ms,min_ms,median_ms,p90_ms,mean_ms,sd_ms,runs,share,gflops,failed", bench },
+	{ "constants", "name,type,bytes,users,methods,file", NULL },
+};
+
+void report_csv(struct text *t, const struct report *r)
+{
+	const struct version *v = report_after(r) ? report_after(r) : report_before(r);
+
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+		if (strcmp(tables[i].name, r->table))
+			continue;
+		text_add(t, "%s\n", tables[i].head);
+		if (!tables[i].rows)
+			constants(t, r, v);
+		for (int m = 0; tables[i].rows && m < r->s->program->nmethods; m++)
+			if (report_wants(r, v->method[m]->method))
+				tables[i].rows(t, r, v, m);
+	}
+}
