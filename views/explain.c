@@ -6,12 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 80 };
-
 static void row_of(struct text *t, const char *label, const char *sentence)
 {
 	text_add(t, "  %-10s", label);
-	text_fold(t, 12, 12, WIDTH, sentence);
+	text_fold(t, 12, 12, sentence);
 }
 
 /* Name of argument i in the schema's list "self, other, alpha". */
@@ -91,7 +89,7 @@ static void explain_rules(struct text *t, const struct node_row *row)
 		str_addf(&s, "%s%s%s", c->rule, c->ok ? "" : ": ", c->ok || !c->found ? "" : c->found);
 		text_add(t, "  %-10s", i ? "" : "rules");
 		text_styled(t, c->ok ? STYLE_GOOD : STYLE_BAD, "%-7s", c->ok ? "ok" : "FAILS");
-		text_fold(t, 19, 19, WIDTH, str_text(&s));
+		text_fold(t, 19, 19, str_text(&s));
 		str_free(&s);
 	}
 	if (!row->verdict.nchecks)

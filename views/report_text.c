@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDTH = 80, DECLINED_MAX = 40 };
+enum { DECLINED_MAX = 40 };
 
 static const char *plural(int n)
 {
@@ -45,7 +45,7 @@ static void field(struct text *t, enum style style, const char *label, const cha
 	vsnprintf(line.text, (size_t)n + 1, fmt, ap);
 	va_end(ap);
 	text_styled(t, style, "  %-10s", label);
-	text_fold(t, 12, 12, WIDTH, line.text);
+	text_fold(t, 12, 12, line.text);
 	str_free(&line);
 }
 
@@ -322,7 +322,7 @@ static void section_warnings(struct text *t, const struct method_facts *f)
 		if (w->max_abs_diff >= 0)
 			text_add(t, ", off by %.3g", w->max_abs_diff);
 		text_add(t, "\n    ");
-		text_fold(t, 4, 4, WIDTH, w->text);
+		text_fold(t, 4, 4, w->text);
 	}
 }
 
@@ -407,7 +407,7 @@ static void bench_row(struct text *t, const struct report *r, const struct bench
 	text_add(t, "  %-24.24s %-7s %-9s", b->subject ? b->subject : method, report_state(r, b), engine_names[b->engine]);
 	if (b->failed) {
 		text_styled(t, STYLE_BAD, " failed: ");
-		text_fold(t, 54, 12, WIDTH, b->failed);
+		text_fold(t, 54, 12, b->failed);
 		return;
 	}
 	text_add(t, " %9s %9s %8s %8s\n", text_ms(ms[0], b->stats.median), text_ms(ms[1], b->stats.p90),

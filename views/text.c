@@ -127,8 +127,9 @@ int text_columns(const char *s)
 	return columns;
 }
 
-void text_fold(struct text *t, int at, int indent, int width, const char *sentence)
+void text_fold(struct text *t, int at, int indent, const char *sentence)
 {
+	int width = t->width ? t->width : 80;
 	struct str clean = { 0 }, word = { 0 };
 	bool first = true;
 

@@ -17,6 +17,7 @@ enum style { STYLE_PLAIN, STYLE_TITLE, STYLE_GOOD, STYLE_BAD, STYLE_WARN, STYLE_
 struct text {
 	struct str s;
 	bool color;	/* with SGR sequences */
+	int width;	/* columns that text_fold keeps to; 0: 80 */
 };
 
 /* Adds s to out, cleaned. With lines, '\n' is kept. */
@@ -27,8 +28,8 @@ void text_utf8(struct str *out, const char *s);
 /* A line of ours. Newlines that end the format are kept; any other, and those of arguments, become '?'. */
 void text_add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void text_styled(struct text *t, enum style style, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* A sentence folded to WIDTH columns; every line but the first is indented by INDENT. Ends with a newline. */
-void text_fold(struct text *t, int at, int indent, int width, const char *sentence);
+/* A sentence folded to the width, from column AT on; every further line starts at INDENT. Ends with a newline. */
+void text_fold(struct text *t, int at, int indent, const char *sentence);
 void text_free(struct text *t);
 
 /* The next code point of s and its length in *n; U+FFFD and 1 for a broken byte, 0 at the end. */

@@ -1,0 +1,102 @@
+/* page.h - a page of the terminal: a list with a cursor, and a pane that explains the line under it.
+ *
+ * A page is one file that ends in one `const struct page_ops`. It only says what its rows are; it never draws
+ * and never changes the session. Scrolling, searching, sorting and drawing exist once (page.c, screen.c). Rows
+ * are made by build, in the page's arena, and again whenever the session, the method or the page's own
+ * settings change. Cells are plain strings: whoever shows them cleans them. */
+#ifndef VIEWS_PAGE_H
+#define VIEWS_PAGE_H
+
+#include "views/look.h"
+#include "views/request.h"
+#include "views/text.h"
+
+/* What all pages see. */
+struct ui {
+	const struct session *s;
+	int method;
+	bool ascii;		/* the terminal shows ASCII only */
+	int width;		/* of the pane, in columns */
+	const char *xnnpack;	/* the host's version */
+	struct { bool running; char what[96]; double part; int done, total; } work;	/* a run in the background */
+};
+
+struct column {
+	const char *title;	/* NULL ends the list */
+	int width;		/* the least */
+	int grows;		/* share of what the screen has beyond the least widths */
+	bool right;		/* aligned to the right */
+};
+
+enum { PAGE_COLUMNS = 10 };
+
+enum page_index { PAGE_OVERVIEW, PAGE_GRAPH, PAGE_DECLINED, PAGE_FOLD, PAGE_LINEAR, PAGE_BENCH, PAGE_MEMORY, PAGE_CONSTANTS, PAGE_HELP, PAGES };
+enum { PAGE_TABS = PAGE_HELP };	/* the pages that have a tab */
+
+/* What a page made of a request. */
+enum page_answer { PAGE_IGNORED, PAGE_DONE, PAGE_REBUILD, PAGE_GO };
+
+struct page {
+	const struct page_ops *ops;
+	struct arena mem;	/* of what build makes */
+	struct arena keep;	/* of what outlives it: settings */
+	void *rows;		/* the page's own */
+	int nrows;
+	int *shown;		/* rows in the order shown */
+	int cursor, top, left;	/* index into shown; first line and column on the screen */
+	int pane_top;
+	char id[256];		/* of the node under the cursor when the rows were last forgotten */
+	int sort;		/* column, or -1: the page's own order */
+	bool descending;
+	int setting;		/* the page's own: grouping and the like */
+	void *state;		/* the page's own, in keep */
+	struct { enum page_index page; int method; char id[256]; } go;	/* with PAGE_GO: where to, and the node's id */
+};
+
+struct page_ops {
+	const char *name;
+	const char *empty;	/* what to say when there are no rows */
+	const struct column *column;
+	void (*build)(struct page *p, const struct ui *ui);	/* sets rows, nrows */
+	void (*cell)(const struct page *p, const struct ui *ui, int row, int column, struct str *s);
+	/* What the column is sorted by; NULL: by the text of the cell. NAN: by its text too. */
+	double (*key)(const struct page *p, const struct ui *ui, int row, int column);
+	enum style (*style)(const struct page *p, const struct ui *ui, int row);	/* NULL: plain */
+	void (*pane)(const struct page *p, const struct ui *ui, int row, struct text *t);
+	const char *(*node)(const struct page *p, const struct ui *ui, int row);	/* id of the node a row is about */
+	enum page_answer (*request)(struct page *p, const struct ui *ui, int row, enum request r);	/* may be NULL */
+	/* Candidate of the fold or linear plan that a row is, or -1; NULL: never. */
+	int (*candidate)(const struct page *p, const struct ui *ui, int row);
+	const char *hint;	/* keys that matter here, for the last line */
+};
+
+extern const struct page_ops page_overview, page_graph, page_declined, page_fold, page_linear, page_bench, page_memory,
+	page_constants, page_help;
+extern const struct page_ops *const page_table[PAGES];
+
+void page_open(struct page *p, const struct page_ops *ops);
+void page_close(struct page *p);
+/* Makes the rows anew and keeps the cursor on its node, or else on its line. */
+void page_build(struct page *p, const struct ui *ui);
+/* Drops the rows; to be called on every page before a version may go, as rows point into it. */
+void page_forget(struct page *p, const struct ui *ui);
+/* Moving, scrolling and sorting; HEIGHT is the number of lines of the list. True if it was one of these. */
+bool page_move(struct page *p, const struct ui *ui, enum request r, int height);
+void page_scroll(struct page *p, int height);	/* so that the cursor is on the screen */
+int page_row(const struct page *p);		/* under the cursor, or -1 */
+bool page_to_node(struct page *p, const struct ui *ui, const char *id);
+/* The next row from the cursor (dir 1 or -1, round the end) with the words, upper and lower case alike; false: none. */
+bool page_search(struct page *p, const struct ui *ui, const char *words, int dir);
+void page_widths(const struct page *p, int width, int *out);	/* of each column */
+/* One line as it is shown, cleaned, padded to the widths; row -1: the titles. */
+void page_line(const struct page *p, const struct ui *ui, int row, const int *width, struct str *s);
+void page_export(const struct page *p, const struct ui *ui, struct text *t);
+
+/* Common to pages. */
+/* Answers that FOLLOW leads to a node in the graph; "" or NULL: to the graph alone. */
+enum page_answer page_go(struct page *p, int method, const char *id);
+const struct version *ui_version(const struct ui *ui);
+const struct method_facts *ui_facts(const struct ui *ui);
+void ui_bar(const struct ui *ui, double part, int width, struct str *s);
+
+#endif

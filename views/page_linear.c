@@ -1,0 +1,100 @@
+/* Linear: matrix products that could be linear again, and why the others cannot. */
+#include "views/page.h"
+
+#include "core/op/op.h"
+
+
+enum { COL_MARK, COL_AT, COL_OP, COL_OUTPUT, COL_VERDICT, COL_WHY };
+
+static const struct column columns[] = {
+	{ "", 3, 0, false }, { "at", 14, 1, false }, { "product", 7, 0, false }, { "output", 18, 1, false },
+	{ "verdict", 8, 0, false }, { "why it stays", 23, 4, false }, { 0 },
+};
+
+static void build(struct page *p, const struct ui *ui)
+{
+	const struct linear_plan *plan = &ui_version(ui)->linear;
+	int *row = arena_array(&p->mem, (size_t)plan->nlinears, sizeof *row);
+
+	for (int i = 0; i < plan->nlinears; i++)
+		if (plan->linear[i].method == ui->method)
+			row[p->nrows++] = i;
+	p->rows = row;
+}
+
+static int candidate(const struct page *p, const struct ui *ui, int row)
+{
+	return ((const int *)p->rows)[row];
+}
+
+static const struct linear *linear_of(const struct page *p, const struct ui *ui, int row)
+{
+	return &ui_version(ui)->linear.linear[candidate(p, ui, row)];
+}
+
+static void cell(const struct page *p, const struct ui *ui, int row, int column, struct str *s)
+{
+	const struct linear *l = linear_of(p, ui, row);
+	char id[512];
+
+	switch (column) {
+	case COL_MARK: str_add(s, !l->converts ? "" : l->marked ? "[x]" : "[ ]"); break;
+	case COL_AT: str_add(s, node_id(ui_version(ui)->method[l->method], l->at, id, sizeof id)); break;
+	case COL_OP: str_add(s, l->op); break;
+	case COL_OUTPUT:
+		if (l->at->nouts)
+			value_type_print(l->at->out[0], s);
+		break;
+	case COL_VERDICT: str_add(s, l->converts ? "converts" : "stays"); break;
+	case COL_WHY: str_add(s, l->converts ? "" : l->text ? l->text : l->code); break;
+	}
+}
+
+static enum style style(const struct page *p, const struct ui *ui, int row)
+{
+	return linear_of(p, ui, row)->converts ? STYLE_GOOD : STYLE_WARN;
+}
+
+static void pane(const struct page *p, const struct ui *ui, int row, struct text *t)
+{
+	const struct linear *l = linear_of(p, ui, row);
+	const struct graph *g = ui_version(ui)->method[l->method];
+	struct str s = { 0 };
+
+	if (l->converts)
+		str_addf(&s, "This %s reads its weight through one transpose: it is a linear. l makes all that are marked linear, "
+			 "space marks.", l->op);
+	else
+		str_addf(&s, "This %s stays (%s): %s.", l->op, l->code ? l->code : "", l->text ? l->text : "");
+	text_fold(t, 0, 0, str_text(&s));
+	for (int i = 0; i < l->at->nargs && i < 3; i++) {
+		str_clear(&s);
+		str_addf(&s, "argument %d: ", i);
+		look_arg(g, &l->at->arg[i], &s);
+		text_fold(t, 0, 2, str_text(&s));
+	}
+	str_free(&s);
+}
+
+static const char *node(const struct page *p, const struct ui *ui, int row)
+{
+	const struct method_facts *f = ui_facts(ui);
+
+	for (int i = 0; i < f->nrows; i++)
+		if (f->row[i].node == linear_of(p, ui, row)->at)
+			return f->row[i].id;
+	return NULL;
+}
+
+static enum page_answer request(struct page *p, const struct ui *ui, int row, enum request r)
+{
+	if (r != REQ_FOLLOW || row < 0)
+		return PAGE_IGNORED;
+	return page_go(p, ui->method, node(p, ui, row));
+}
+
+const struct page_ops page_linear = {
+	.name = "Linear", .empty = "The method has no matrix products outside linear operators.", .column = columns, .build = build,
+	.cell = cell, .style = style, .pane = pane, .node = node, .request = request, .candidate = candidate,
+	.hint = "space mark  a apply marked  u undo  Enter show in the graph",
+};

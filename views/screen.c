@@ -1,0 +1,242 @@
+#include "views/screen.h"
+
+#include <ncurses.h>
+#include <string.h>
+#include <wchar.h>
+
+/* From top to bottom: title, tabs, rule, column titles, list, rule, pane, last line. */
+enum { FIXED_LINES = 6, LEAST_LINES = 5, LEAST_COLUMNS = 20, MARGIN = 1 };
+
+void screen_colors(bool wanted)
+{
+	static const short color[STYLES] = { -1, -1, COLOR_GREEN, COLOR_RED, COLOR_YELLOW, -1 };
+
+	if (!wanted || !has_colors() || start_color() == ERR)
+		return;
+	use_default_colors();
+	for (short i = 1; i < STYLES; i++)
+		init_pair(i, color[i], -1);
+}
+
+static attr_t attribute(enum style style)
+{
+	attr_t a = style && has_colors() ? (attr_t)COLOR_PAIR(style) : A_NORMAL;
+
+	return style == STYLE_TITLE ? A_BOLD : style == STYLE_DIM ? A_DIM : a;
+}
+
+/* Cleaned text from column SKIP on, cut at WIDTH columns; returns the columns used. */
+static int put(int y, int x, int skip, int width, attr_t attr, bool ascii, const char *s)
+{
+	int columns = 0;
+	size_t n;
+
+	attrset(attr);
+	move(y, x);
+	for (; *s; s += n) {
+		uint32_t rune = text_rune(s, &n);
+		int w = wcwidth((wchar_t)rune);
+
+		w = w < 0 ? 1 : w;
+		if (columns + w > skip + width)
+			break;
+		columns += w;
+		if (columns <= skip || (columns == skip + w && !w))
+			continue;
+		if (ascii && rune > 0x7e)
+			addch('?');
+		else
+			addnstr(s, (int)n);
+	}
+	attrset(A_NORMAL);
+	return columns > skip ? columns - skip : 0;
+}
+
+static void put_clean(int y, int x, int width, attr_t attr, bool ascii, const char *s)
+{
+	struct str clean = { 0 };
+
+	text_clean(&clean, s, false);
+	put(y, x, 0, width, attr, ascii, str_text(&clean));
+	str_free(&clean);
+}
+
+static void rule(int y, bool ascii)
+{
+	for (int x = 0; x < COLS; x++)
+		put(y, x, 0, 1, A_NORMAL, ascii, ascii ? "-" : "\u2500");
+}
+
+static void draw_title(const struct ui *ui, const struct screen_title *title)
+{
+	const char *path = look_path(ui->s), *slash = strrchr(path, '/');
+	struct str left = { 0 }, right = { 0 };
+	char n[TEXT_NUMBER];
+	int w;
+
+	str_addf(&left, "etinspect  %s  %s  %s", slash ? slash + 1 : path, text_bytes(n, ui->s->program->file.bytes),
+		 ui_facts(ui)->graph->method);
+	if (ui->s->program->nmethods > 1)
+		str_addf(&left, " (%d of %d)", ui->method + 1, ui->s->program->nmethods);
+	if (*title->state)
+		str_addf(&left, "  [%s%s]", title->state, title->unsaved ? ", not written" : "");
+	str_addf(&right, "XNNPACK %s  %d thread%s", ui->xnnpack, ui->s->run.threads, ui->s->run.threads == 1 ? "" : "s");
+	put_clean(0, 0, COLS, A_BOLD, ui->ascii, str_text(&left));
+	w = text_columns(str_text(&right));
+	if (text_columns(str_text(&left)) + 2 + w <= COLS)
+		put_clean(0, COLS - w, w, A_NORMAL, ui->ascii, str_text(&right));
+	str_free(&left);
+	str_free(&right);
+}
+
+static void draw_tabs(const struct ui *ui, const struct page *p)
+{
+	int x = 0, all = 0;
+
+	for (int i = 0; i < PAGE_TABS; i++)
+		all += 3 + (int)strlen(page_table[i]->name);
+	for (int i = 0; i < PAGE_TABS; i++) {
+		bool here = page_table[i] == p->ops;
+		char tab[32];
+
+		snprintf(tab, sizeof tab, here || all + 1 <= COLS ? "%d %s" : "%d", i + 1, page_table[i]->name);
+		if (x < COLS)
+			x += put(1, x, 0, COLS - x, here ? A_REVERSE : A_NORMAL, ui->ascii, tab) + 1;
+	}
+	if (x < COLS)
+		put(1, x, 0, COLS - x, p->ops == &page_help ? A_REVERSE : A_NORMAL, ui->ascii, "?");
+}
+
+static int pane_height(int lines)
+{
+	int rest = lines - FIXED_LINES;
+
+	return rest < 4 ? 0 : rest / 3 < 14 ? rest / 3 : 14;
+}
+
+int screen_list_height(int lines)
+{
+	int pane = pane_height(lines), h = pane ? lines - FIXED_LINES - pane : lines - FIXED_LINES + 1;
+
+	return h > 0 ? h : 0;
+}
+
+static void draw_list(const struct ui *ui, const struct page *p, int height)
+{
+	int width[PAGE_COLUMNS];
+	struct str line = { 0 };
+
+	page_widths(p, COLS - MARGIN, width);
+	page_line(p, ui, -1, width, &line);
+	put(3, MARGIN, p->left, COLS - MARGIN, A_BOLD, ui->ascii, str_text(&line));
+	for (int i = 0; i < height && p->top + i < p->nrows; i++) {
+		int row = p->shown[p->top + i];
+		bool here = p->top + i == p->cursor;
+		attr_t a = attribute(p->ops->style ? p->ops->style(p, ui, row) : STYLE_PLAIN);
+
+		str_clear(&line);
+		page_line(p, ui, row, width, &line);
+		if (here)
+			put(4 + i, 0, 0, 1, A_BOLD, ui->ascii, ">");
+		put(4 + i, MARGIN, p->left, COLS - MARGIN, a | (here ? A_REVERSE : 0), ui->ascii, str_text(&line));
+	}
+	if (!p->nrows && height)
+		put_clean(4, MARGIN, COLS - MARGIN, A_NORMAL, ui->ascii, p->ops->empty);
+	str_free(&line);
+}
+
+static void draw_pane(const struct ui *ui, struct page *p, int y, int height)
+{
+	struct text t = { .width = COLS - 1 };
+	int row = page_row(p), lines = 0;
+	const char *s;
+
+	if (row >= 0 && p->ops->pane)
+		p->ops->pane(p, ui, row, &t);
+	s = str_text(&t.s);
+	for (const char *c = s; *c; c++)
+		lines += *c == '\n';
+	if (p->pane_top > lines - height)
+		p->pane_top = lines > height ? lines - height : 0;
+	for (int i = 0; i < p->pane_top + height && *s; i++) {
+		size_t n = strcspn(s, "\n");
+		struct str line = { 0 };
+
+		str_addn(&line, s, n);
+		if (i >= p->pane_top)
+			put(y + i - p->pane_top, 0, 0, COLS, A_NORMAL, ui->ascii, str_text(&line));
+		str_free(&line);
+		s += n;
+		s += *s == '\n';
+	}
+	if (p->pane_top + height < lines)
+		put(y - 1, COLS - 10, 0, 8, A_NORMAL, ui->ascii, " J more ");
+	text_free(&t);
+}
+
+static void draw_bottom(const struct ui *ui, const struct page *p, const struct screen_bottom *b)
+{
+	char work[160], right[64] = "";
+	int y = LINES - 1, w;
+
+	if (b->prompt) {
+		put_clean(y, 0, COLS, A_BOLD, ui->ascii, b->prompt);
+		w = text_columns(b->prompt);
+		if (w < COLS) {
+			struct str clean = { 0 };
+			int skip;
+
+			text_clean(&clean, b->answer, false);
+			skip = text_columns(str_text(&clean)) - (COLS - w - 1);
+			w += put(y, w, skip > 0 ? skip : 0, COLS - w - 1, A_NORMAL, ui->ascii, str_text(&clean));
+			str_free(&clean);
+		}
+		move(y, w < COLS ? w : COLS - 1);
+		return;
+	}
+	if (p->nrows)
+		snprintf(right, sizeof right, "%d of %d ", p->cursor + 1, p->nrows);
+	if (ui->work.running) {
+		snprintf(work, sizeof work, "%d of %d: %s, %.0f %%.  Esc stops", ui->work.done + 1, ui->work.total, ui->work.what,
+			 ui->work.part * 100);
+		put_clean(y, 0, COLS, A_BOLD, ui->ascii, work);
+	} else if (b->message && *b->message) {
+		put_clean(y, 0, COLS, b->bad ? attribute(STYLE_BAD) | A_BOLD : A_BOLD, ui->ascii, b->message);
+		if (text_columns(b->message) + (int)strlen(right) + 2 > COLS)
+			return;
+	} else {
+		snprintf(work, sizeof work, "%s  / search  ? help  q quit", p->ops->hint);
+		put(y, 0, 0, COLS, A_DIM, ui->ascii, work);
+		if ((int)(strlen(work) + strlen(right)) + 2 > COLS)
+			return;
+	}
+	w = (int)strlen(right);
+	if (w < COLS / 2)
+		put(y, COLS - w, 0, w, A_NORMAL, ui->ascii, right);
+}
+
+void screen_draw(const struct ui *ui, struct page *p, const struct screen_title *title, const struct screen_bottom *bottom)
+{
+	int list = screen_list_height(LINES), pane = pane_height(LINES);
+
+	erase();
+	if (LINES < LEAST_LINES || COLS < LEAST_COLUMNS) {
+		put(0, 0, 0, COLS, A_NORMAL, ui->ascii, "too small");
+		refresh();
+		return;
+	}
+	page_scroll(p, list);
+	draw_title(ui, title);
+	draw_tabs(ui, p);
+	rule(2, ui->ascii);
+	draw_list(ui, p, list);
+	if (pane) {
+		rule(4 + list, ui->ascii);
+		draw_pane(ui, p, 5 + list, pane);
+	}
+	draw_bottom(ui, p, bottom);
+	curs_set(bottom->prompt != NULL);
+	if (!bottom->prompt)
+		move(LINES - 1, COLS - 1);
+	refresh();
+}

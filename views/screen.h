@@ -1,0 +1,25 @@
+/* screen.h - one page on the terminal. Drawing is a pure function of the model, the page's position and the
+ * size of the screen; the terminal must be open (inspect/terminal.h). */
+#ifndef VIEWS_SCREEN_H
+#define VIEWS_SCREEN_H
+
+#include "views/page.h"
+
+/* The last line: a question being answered, or what there is to say; else the hint of the page. */
+struct screen_bottom {
+	const char *prompt;	/* "Write to: ", NULL: none */
+	const char *answer;	/* typed so far */
+	const char *message;
+	bool bad;		/* the message is about something that failed */
+};
+
+struct screen_title {
+	const char *state;	/* "fold, partition" when edited, or "" */
+	bool unsaved;
+};
+
+void screen_colors(bool wanted);	/* once, after the terminal was opened */
+int screen_list_height(int lines);	/* of a screen with that many lines */
+void screen_draw(const struct ui *ui, struct page *p, const struct screen_title *title, const struct screen_bottom *bottom);
+
+#endif
