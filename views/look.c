@@ -197,13 +197,23 @@ unsigned look_needs_of_version(const struct version *v, int nmethods)
 	return needs;
 }
 
-/* "model.fast.pte" beside nothing in particular: in the working directory. */
-static void fast_name(const char *path, struct str *out)
+void look_fast_name(const char *path, struct str *out)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot;
 
+	if (!strcmp(path, "-"))
+		name = "model";
+	dot = strrchr(name, '.');
 	str_addn(out, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
 	str_add(out, ".fast.pte");
+}
+
+void look_steps(unsigned needs, struct str *out)
+{
+	if ((needs & NEED_FOLD) && (needs & NEED_LINEAR))
+		str_add(out, "--optimize");
+	else if (needs)
+		str_addf(out, "--apply %spartition", needs & NEED_FOLD ? "fold," : needs & NEED_LINEAR ? "linear," : "");
 }
 
 void look_command(const struct session *s, unsigned needs, struct str *out)
@@ -214,11 +224,8 @@ void look_command(const struct session *s, unsigned needs, struct str *out)
 	if (!needs)
 		return;
 	str_add(out, "etinspect ");
-	if ((needs & NEED_FOLD) && (needs & NEED_LINEAR))
-		str_add(out, "--optimize");
-	else
-		str_addf(out, "--apply %spartition", needs & NEED_FOLD ? "fold," : needs & NEED_LINEAR ? "linear," : "");
-	fast_name(strcmp(path, "-") ? path : "model", &name);
+	look_steps(needs, out);
+	look_fast_name(path, &name);
 	str_add(out, " -o ");
 	text_shell(out, str_text(&name));
 	str_add(out, " ");

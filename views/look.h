@@ -39,8 +39,12 @@ const struct node_row **look_declined_rows(const struct method_facts *f, struct 
 enum { NEED_FOLD = 1, NEED_LINEAR = 2, NEED_PARTITION = 4 };
 unsigned look_needs(const char *fix);
 unsigned look_needs_of_version(const struct version *v, int nmethods);
+void look_steps(unsigned needs, struct str *out);	/* "--apply fold,partition" */
 /* "etinspect --apply fold,partition -o model.fast.pte model.pte"; nothing for no needs. */
 void look_command(const struct session *s, unsigned needs, struct str *out);
+
+/* "model.fast.pte" for any/model.pte: in the working directory. */
+void look_fast_name(const char *path, struct str *out);
 
 /* Constants of a version, shared ones once, largest first. */
 struct constant_row {

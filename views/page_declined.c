@@ -137,7 +137,7 @@ static void pane(const struct page *p, const struct ui *ui, int row, struct text
 	const struct declined *d = declined_of(p, row);
 
 	if (!d->row) {
-		text_add(t, "%d nodes: %s. Grouped by %s; t groups another way.\n", d->n, d->group, by[p->setting]);
+		text_add(t, "%d node%s: %s. Grouped by %s; t groups another way.\n", d->n, d->n == 1 ? "" : "s", d->group, by[p->setting]);
 		return;
 	}
 	if (d->row->story && *d->row->story)

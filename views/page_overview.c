@@ -19,7 +19,7 @@ struct line {
 };
 
 static const struct column columns[] = {
-	{ "", 10, 0, false }, { "", 66, 1, false }, { 0 },
+	{ "", 11, 0, false }, { "", 65, 1, false }, { 0 },
 };
 
 struct lines { struct line *at; int n, cap; };
@@ -140,8 +140,9 @@ static void cell(const struct page *p, const struct ui *ui, int row, int column,
 		break;
 	case LINE_LEFT_OUT: left_out(f, s); break;
 	case LINE_MEMORY:
-		str_addf(s, "%s planned, %s of constants, %s in data files", text_bytes(a, f->planned_bytes),
-			 text_bytes(b, f->constant_bytes), text_bytes(c, f->external_bytes));
+		str_addf(s, "%s planned, %s of constants", text_bytes(a, f->planned_bytes), text_bytes(b, f->constant_bytes));
+		if (f->external_bytes)
+			str_addf(s, ", %s in data files", text_bytes(c, f->external_bytes));
 		break;
 	case LINE_WARNING: str_addf(s, "%s: %s", l->warning->code, l->warning->text); break;
 	case LINE_SLOW: slow(l, s); break;
@@ -162,9 +163,35 @@ static enum style style(const struct page *p, const struct ui *ui, int row)
 	}
 }
 
+static const struct node_row *worst_of(const struct method_facts *f)
+{
+	const struct node_row *worst = NULL;
+
+	for (int i = 0; i < f->nrows; i++)
+		if (look_declined(&f->row[i]) && (!worst || look_work(&f->row[i]) > look_work(worst)))
+			worst = &f->row[i];
+	return worst;
+}
+
+static void pane_slow(const struct ui *ui, const struct node_row *row, struct text *t)
+{
+	struct str s = { 0 };
+	char op[64];
+
+	str_addf(&s, "%s, %s: %s", row->id, look_op(row->node->op, op, sizeof op),
+		 row->story && *row->story ? row->story : look_reason(row) ? look_reason(row) : "XNNPACK does not run it");
+	text_fold(t, 0, 0, str_text(&s));
+	str_clear(&s);
+	look_command(ui->s, look_needs(row->fix), &s);
+	if (s.n)
+		text_add(t, "$ %s\n", str_text(&s));
+	str_free(&s);
+}
+
 static void pane_method(const struct ui *ui, int m, struct text *t)
 {
 	const struct graph *g = ui_version(ui)->method[m];
+	const struct node_row *worst = worst_of(ui_version(ui)->facts + m);
 	struct str s = { 0 };
 
 	str_addf(&s, "%s takes ", g->method);
@@ -181,6 +208,8 @@ static void pane_method(const struct ui *ui, int m, struct text *t)
 	if (g->rigid && g->rigid_why)
 		text_fold(t, 0, 0, g->rigid_why);
 	str_free(&s);
+	if (worst)
+		pane_slow(ui, worst, t);
 }
 
 static void pane(const struct page *p, const struct ui *ui, int row, struct text *t)
@@ -190,9 +219,8 @@ static void pane(const struct page *p, const struct ui *ui, int row, struct text
 
 	switch (l->kind) {
 	case LINE_SLOW:
-		text_fold(t, 0, 0, l->row->story && *l->row->story ? l->row->story : look_reason(l->row) ? look_reason(l->row) : "");
+		pane_slow(ui, l->row, t);
 		text_add(t, "Enter goes to the node in the graph.\n");
-		look_command(ui->s, look_needs(l->row->fix), &s);
 		break;
 	case LINE_WARNING: text_fold(t, 0, 0, l->warning->text); break;
 	case LINE_FIX:

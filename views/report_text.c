@@ -198,8 +198,9 @@ static void section_memory(struct text *t, const struct method_facts *f)
 {
 	char a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER];
 
-	field(t, STYLE_PLAIN, "memory", "%s planned, %s of constants, %s in data files", text_bytes(a, f->planned_bytes),
-	      text_bytes(b, f->constant_bytes), text_bytes(c, f->external_bytes));
+	field(t, STYLE_PLAIN, "memory", "%s planned, %s of constants%s%s%s", text_bytes(a, f->planned_bytes),
+	      text_bytes(b, f->constant_bytes), f->external_bytes ? ", " : "", f->external_bytes ? text_bytes(c, f->external_bytes) : "",
+	      f->external_bytes ? " in data files" : "");
 }
 
 static void declined_node(struct text *t, const struct report *r, const struct node_row *row)
@@ -219,7 +220,7 @@ static void declined_node(struct text *t, const struct report *r, const struct n
 		 row->module ? row->module : "");
 	field(t, STYLE_BAD, "  why", "%s (%s)", look_reason(row) ? look_reason(row) : "XNNPACK does not run it",
 	      look_code(row) ? look_code(row) : "no_rule");
-	look_command(r->s, look_needs(row->fix), &command);
+	look_steps(look_needs(row->fix), &command);
 	if (command.n) {
 		text_styled(t, STYLE_GOOD, "  %-10s", "  fix");
 		text_add(t, "%s: %s\n", row->fix, str_text(&command));
@@ -282,8 +283,7 @@ static void section_folds(struct text *t, const struct version *v, int method)
 	for (int i = 0; i < v->fold.nfolds; i++)
 		n += v->fold.fold[i].method == method;
 	if (n)
-		heading(t, "Fold in %s: %d weight%s or bias%s computed from constants or not", v->method[method]->method, n, plural(n),
-			n == 1 ? "" : "es");
+		heading(t, "Fold in %s: %d candidate%s", v->method[method]->method, n, plural(n));
 	for (int i = 0; i < v->fold.nfolds; i++)
 		if (v->fold.fold[i].method == method)
 			one_fold(t, v->method[method], &v->fold.fold[i]);
@@ -321,7 +321,8 @@ static void section_warnings(struct text *t, const struct method_facts *f)
 		text_add(t, "%s%s", w->id ? " at " : "", w->id ? w->id : "");
 		if (w->max_abs_diff >= 0)
 			text_add(t, ", off by %.3g", w->max_abs_diff);
-		text_add(t, "\n    ");
+		text_add(t, "\n");
+		text_add(t, "    ");
 		text_fold(t, 4, 4, w->text);
 	}
 }

@@ -205,7 +205,7 @@ static void draw_bottom(const struct ui *ui, const struct page *p, const struct 
 		if (text_columns(b->message) + (int)strlen(right) + 2 > COLS)
 			return;
 	} else {
-		snprintf(work, sizeof work, "%s  / search  ? help  q quit", p->ops->hint);
+		snprintf(work, sizeof work, "%s  ? help  q quit", p->ops->hint);
 		put(y, 0, 0, COLS, A_DIM, ui->ascii, work);
 		if ((int)(strlen(work) + strlen(right)) + 2 > COLS)
 			return;

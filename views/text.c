@@ -63,7 +63,9 @@ void text_utf8(struct str *out, const char *s)
 	size_t n;
 
 	for (; *s; s += n) {
-		if (text_rune(s, &n) == 0xfffd)
+		uint32_t c = text_rune(s, &n);
+
+		if (c == 0xfffd || c == 0x7f)	/* DEL is the one control character that JSON writers let through */
 			str_add(out, "?");
 		else
 			str_addn(out, s, n);

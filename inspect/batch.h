@@ -1,0 +1,15 @@
+/* batch.h - everything that is done without the pages: open, apply, run, write, report, judge. */
+#ifndef INSPECT_BATCH_H
+#define INSPECT_BATCH_H
+
+#include "inspect/options.h"
+
+enum exit_status { EXIT_FINE, EXIT_BUDGET, EXIT_USAGE, EXIT_READ, EXIT_RUN };
+
+/* Opens a program, or (m NULL) the demo, with the run options of the command line. */
+bool batch_open(const struct options *o, const struct model_path *m, struct session **s, struct error *err);
+
+/* All programs of the command line, one report each on standard output. Returns the exit status. */
+int batch_run(const struct options *o);
+
+#endif
