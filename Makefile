@@ -50,13 +50,19 @@ install: all
 clean:
 	rm -rf $(B)
 
-$(B)/etinspect: $(call obj,$(INSPECT) $(VIEWS)) $(B)/libcore.a
+$(B)/etinspect: $(B)/inspect/main.o $(B)/libinspect.a $(B)/libcore.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# The program without main, so that tests can reach it too.
+$(B)/libinspect.a: $(filter-out $(B)/inspect/main.o,$(call obj,$(INSPECT) $(VIEWS)))
+	rm -f $@ && ar rcs $@ $^
+
+$(B)/inspect/demo.o: tests/demo/demo.pte
 
 $(B)/libcore.a: $(call obj,$(CORE))
 	rm -f $@ && ar rcs $@ $^
 
-$(B)/tests/%: $(B)/tests/%.o $(call obj,$(TESTLIB)) $(B)/libcore.a
+$(B)/tests/%: $(B)/tests/%.o $(call obj,$(TESTLIB)) $(B)/libinspect.a $(B)/libcore.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
 
 $(B)/%.o: %.c

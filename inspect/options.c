@@ -452,18 +452,19 @@ static void help_row(struct str *s, const struct option_row *r)
 void options_help(struct str *s)
 {
 	str_add(s, "Usage: etinspect [OPTION]... [MODEL.pte [DATA.ptd]...]\n\n"
-		"Says for every node of an ExecuTorch program whether XNNPACK runs it and, if not, why\n"
-		"and what would fix it; fixes it, proves the fix by running both, and writes a new program.\n"
-		"Without options it opens the terminal pages; without a file, on a small program of its own.\n"
-		"MODEL may be a folder, or - for standard input.\n");
+		"Says for every node of an ExecuTorch program whether XNNPACK runs it and, if\n"
+		"not, why and what would fix it; fixes it, proves the fix by running both, and\n"
+		"writes a new program. Without options it opens the terminal pages; without a\n"
+		"file, on a small program of its own. MODEL may be a folder, or - for standard\n"
+		"input.\n");
 	for (const struct option_row *r = option_table; r->help; r++) {
 		if (r->name)
 			help_row(s, r);
 		else
 			str_addf(s, "\n%s:\n", r->help);
 	}
-	str_add(s, "\nExit status: 0 fine; 1 a --fail-on budget is broken; 2 bad usage; 3 a file cannot be read;\n"
-		"4 a run or a write failed.\n"
+	str_add(s, "\nExit status: 0 fine; 1 a --fail-on budget is broken; 2 bad usage; 3 a file\n"
+		"cannot be read; 4 a run or a write failed.\n"
 		"\nExamples:\n"
 		"  etinspect model.pte\n"
 		"  etinspect --report model.pte\n"

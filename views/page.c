@@ -247,8 +247,7 @@ void page_widths(const struct page *p, int width, int *out)
 	}
 }
 
-/* Adds s padded or cut to WIDTH columns; a cut is marked. */
-static void add_padded(struct str *out, const char *s, int width, bool right, bool ascii)
+void ui_pad(struct str *out, const char *s, int width, bool right, bool ascii)
 {
 	int columns = text_columns(s);
 	size_t n;
@@ -284,7 +283,7 @@ void page_line(const struct page *p, const struct ui *ui, int row, const int *wi
 		else
 			str_addf(&cell, "%s%s", col->title, p->sort != c ? "" : p->descending ? " v" : " ^");
 		text_clean(&clean, str_text(&cell), false);
-		add_padded(s, str_text(&clean), width[c], col->right, ui->ascii);
+		ui_pad(s, str_text(&clean), width[c], col->right, ui->ascii);
 		str_add(s, " ");
 	}
 	str_free(&cell);

@@ -97,6 +97,8 @@ void page_export(const struct page *p, const struct ui *ui, struct text *t);
 enum page_answer page_go(struct page *p, int method, const char *id);
 const struct version *ui_version(const struct ui *ui);
 const struct method_facts *ui_facts(const struct ui *ui);
+/* Adds cleaned text padded or cut to WIDTH columns; a cut is marked. */
+void ui_pad(struct str *out, const char *s, int width, bool right, bool ascii);
 void ui_bar(const struct ui *ui, double part, int width, struct str *s);
 
 #endif

@@ -7,17 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A field: cleaned, and quoted when it has to be. */
+/* A field and its comma: cleaned, and quoted when it has to be. */
 static void field(struct text *t, const char *s)
 {
 	struct str clean = { 0 };
 	const char *c;
 
-	if (t->s.n && t->s.text[t->s.n - 1] != '\n')
-		str_add(&t->s, ",");
 	text_clean(&clean, s ? s : "", false);
 	c = str_text(&clean);
-	if (*c && !c[strcspn(c, "\",")]) {
+	if (!c[strcspn(c, "\",")]) {
 		str_add(&t->s, c);
 	} else {
 		str_add(&t->s, "\"");
@@ -25,6 +23,7 @@ static void field(struct text *t, const char *s)
 			str_addn(&t->s, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1);
 		str_add(&t->s, "\"");
 	}
+	str_add(&t->s, ",");
 	str_free(&clean);
 }
 
@@ -42,7 +41,7 @@ static void fieldf(struct text *t, const char *fmt, ...)
 
 static void end(struct text *t)
 {
-	str_add(&t->s, "\n");
+	t->s.text[t->s.n - 1] = '\n';	/* in place of the last comma */
 }
 
 static void type(struct text *t, const struct value *v)

@@ -18,14 +18,33 @@ static void label(struct text *t, const char *s)
 	str_free(&clean);
 }
 
-static void one_node(struct text *t, int m, const struct node_row *row)
+/* A node goes by its id, a leaf by a mark that no id has; both carry the method. */
+static void name(struct text *t, const struct graph *g, const struct node *n)
+{
+	char id[512];
+
+	str_add(&t->s, "\"");
+	label(t, node_id(g, n, id, sizeof id));
+	str_add(&t->s, "\"");
+}
+
+static void leaf_name(struct text *t, const struct graph *g, const struct value *v)
+{
+	str_add(&t->s, "\"");
+	label(t, g->method);
+	text_add(t, "%%%d\"", v->id);
+}
+
+static void one_node(struct text *t, const struct graph *g, const struct node_row *row)
 {
 	struct str type = { 0 };
 	char op[64];
 
 	if (row->node->nouts)
 		value_type_print(row->node->out[0], &type);
-	text_add(t, "    m%dn%d [label=\"", m, row->node->order);
+	str_add(&t->s, "    ");
+	name(t, g, row->node);
+	str_add(&t->s, " [label=\"");
 	label(t, row->id);
 	str_add(&t->s, "\\n");
 	label(t, look_op(row->node->op, op, sizeof op));
@@ -35,24 +54,30 @@ static void one_node(struct text *t, int m, const struct node_row *row)
 	str_free(&type);
 }
 
-struct edges { struct text *t; int m, to; };
+struct edges { struct text *t; const struct graph *g; const struct node *to; };
 
 static void edge(struct value *v, void *ctx)
 {
 	struct edges *e = ctx;
 
+	str_add(&e->t->s, "  ");
 	if (v->def)
-		text_add(e->t, "  m%dn%d -> m%dn%d;\n", e->m, v->def->order, e->m, e->to);
+		name(e->t, e->g, v->def);
 	else
-		text_add(e->t, "  m%dv%d -> m%dn%d;\n", e->m, v->id, e->m, e->to);
+		leaf_name(e->t, e->g, v);
+	str_add(&e->t->s, " -> ");
+	name(e->t, e->g, e->to);
+	str_add(&e->t->s, ";\n");
 }
 
-static void leaf(struct text *t, int m, const struct value *v)
+static void leaf(struct text *t, const struct graph *g, const struct value *v)
 {
 	struct str type = { 0 };
 
 	value_type_print(v, &type);
-	text_add(t, "  m%dv%d [shape=%s, label=\"", m, v->id, v->kind == VALUE_INPUT ? "invhouse" : "note");
+	str_add(&t->s, "  ");
+	leaf_name(t, g, v);
+	text_add(t, " [shape=%s, label=\"", v->kind == VALUE_INPUT ? "invhouse" : "note");
 	label(t, v->name);
 	str_add(&t->s, "\\n");
 	label(t, str_text(&type));
@@ -60,30 +85,34 @@ static void leaf(struct text *t, int m, const struct value *v)
 	str_free(&type);
 }
 
-static void graph(struct text *t, const struct version *v, int m)
+static void cluster(struct text *t, const struct method_facts *f, int d)
 {
-	const struct method_facts *f = &v->facts[m];
+	if (d >= 0) {
+		text_add(t, "  subgraph cluster_%d {\n", d);
+		text_add(t, "    label=\"%s %d\"; style=filled; color=\"#c0e0c0\";\n", f->delegate[d].backend, d);
+	}
+	for (int i = 0; i < f->nrows; i++)
+		if (f->row[i].delegate == d)
+			one_node(t, f->graph, &f->row[i]);
+	if (d >= 0)
+		text_add(t, "  }\n");
+}
 
+static void graph(struct text *t, const struct method_facts *f)
+{
 	text_add(t, "digraph \"");
 	label(t, f->graph->method);
 	str_add(&t->s, "\" {\n  node [shape=box, fontname=monospace];\n");
-	for (int d = -1; d < f->ndelegates; d++) {
-		if (d >= 0)
-			text_add(t, "  subgraph cluster_%d {\n    label=\"%s %d\"; style=filled; color=\"#c0e0c0\";\n", d, f->delegate[d].backend, d);
-		for (int i = 0; i < f->nrows; i++)
-			if (f->row[i].delegate == d)
-				one_node(t, m, &f->row[i]);
-		if (d >= 0)
-			text_add(t, "  }\n");
-	}
+	for (int d = -1; d < f->ndelegates; d++)
+		cluster(t, f, d);
 	for (int i = 0; i < f->graph->nvalues; i++) {
 		const struct value *value = f->graph->value[i];
 
 		if (value && value->kind != VALUE_NODE && value->nuses)
-			leaf(t, m, value);
+			leaf(t, f->graph, value);
 	}
 	for (int i = 0; i < f->nrows; i++)
-		node_each_input(f->row[i].node, edge, &(struct edges){ t, m, f->row[i].node->order });
+		node_each_input(f->row[i].node, edge, &(struct edges){ t, f->graph, f->row[i].node });
 	text_add(t, "}\n");
 }
 
@@ -93,5 +122,5 @@ void report_dot(struct text *t, const struct report *r)
 
 	for (int m = 0; m < r->s->program->nmethods; m++)
 		if (report_wants(r, v->method[m]->method))
-			graph(t, v, m);
+			graph(t, &v->facts[m]);
 }

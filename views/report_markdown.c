@@ -37,8 +37,10 @@ static void command(struct text *t, const struct report *r, unsigned needs)
 	struct str s = { 0 };
 
 	look_command(r->s, needs, &s);
-	if (s.n)
-		text_add(t, "\n    %s\n\n", str_text(&s));
+	if (s.n) {
+		text_add(t, "\n");
+		text_add(t, "    %s\n", str_text(&s));
+	}
 	str_free(&s);
 }
 

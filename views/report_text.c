@@ -402,7 +402,7 @@ static void section_result(struct text *t, const struct report *r)
 
 static void bench_row(struct text *t, const struct report *r, const struct bench_row *b)
 {
-	char ms[5][TEXT_NUMBER], share[TEXT_NUMBER];
+	char ms[4][TEXT_NUMBER], share[TEXT_NUMBER];
 	const char *method = r->s->program->method[b->method]->method;
 
 	text_add(t, "  %-24.24s %-7s %-9s", b->subject ? b->subject : method, report_state(r, b), engine_names[b->engine]);
@@ -411,9 +411,11 @@ static void bench_row(struct text *t, const struct report *r, const struct bench
 		text_fold(t, 54, 12, b->failed);
 		return;
 	}
-	text_add(t, " %9s %9s %8s %8s\n", text_ms(ms[0], b->stats.median), text_ms(ms[1], b->stats.p90),
-		 b->subject ? text_percent(share, b->share) : text_ms(ms[3], b->first_ms),
-		 b->subject ? "" : text_ms(ms[4], b->setup_ms));
+	text_add(t, " %9s %9s", text_ms(ms[0], b->stats.median), text_ms(ms[1], b->stats.p90));
+	if (b->subject)
+		text_add(t, " %8s\n", text_percent(share, b->share));
+	else
+		text_add(t, " %8s %8s\n", text_ms(ms[2], b->first_ms), text_ms(ms[3], b->setup_ms));
 }
 
 static void section_bench(struct text *t, const struct report *r)
@@ -462,7 +464,7 @@ static void section_end(struct text *t, const struct report *r)
 {
 	if (r->nchanges) {
 		heading(t, "Against the baseline");
-		text_add(t, "  %-38s %13s %13s %9s\n", "", "then", "now", "");
+		text_add(t, "  %-38s %13s %13s\n", "", "then", "now");
 	}
 	for (int i = 0; i < r->nchanges; i++) {
 		const struct change *c = &r->change[i];

@@ -2,6 +2,7 @@
 
 #include "core/base/mem.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -82,6 +83,7 @@ static void add_formatted(struct str *out, const char *fmt, va_list ap)
 
 	while (trailing && fmt[trailing - 1] == '\n')
 		trailing--;
+	assert(!memchr(fmt, '\n', trailing));	/* it would become '?' */
 	va_copy(again, ap);
 	n = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);

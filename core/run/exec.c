@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-const char *const engine_names[ENGINES] = { "filed", "portable", "xnnpack" };
 
 static uint64_t now_ns(void)
 {
