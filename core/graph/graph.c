@@ -50,31 +50,40 @@ struct value *graph_value(struct graph *g, enum value_kind kind, enum dtype t, i
 	return v;
 }
 
+/* Arrays whose room is not kept have room for the next power of two. */
+static size_t room(int n)
+{
+	size_t r = 1;
+
+	while (r < (size_t)n)
+		r *= 2;
+	return r;
+}
+
+static void *one_more(struct graph *g, void *at, int n, size_t bytes_each)
+{
+	void *bigger;
+
+	if (n & (n - 1))
+		return at;
+	bigger = arena_array(&g->mem, room(n + 1), bytes_each);
+	if (n)
+		memcpy(bigger, at, (size_t)n * bytes_each);
+	return bigger;
+}
+
 void graph_add_input(struct graph *g, struct value *v, struct arg literal)
 {
-	int n = g->ninputs;
-	struct value **in = arena_array(&g->mem, (size_t)n + 1, sizeof *in);
-	struct arg *lit = arena_array(&g->mem, (size_t)n + 1, sizeof *lit);
-
-	if (n) {
-		memcpy(in, g->input, (size_t)n * sizeof *in);
-		memcpy(lit, g->input_literal, (size_t)n * sizeof *lit);
-	}
-	in[n] = v;
-	lit[n] = literal;
-	g->input = in;
-	g->input_literal = lit;
-	g->ninputs++;
+	g->input = one_more(g, g->input, g->ninputs, sizeof *g->input);
+	g->input_literal = one_more(g, g->input_literal, g->ninputs, sizeof *g->input_literal);
+	g->input[g->ninputs] = v;
+	g->input_literal[g->ninputs++] = literal;
 }
 
 void graph_add_output(struct graph *g, struct arg a)
 {
-	struct arg *out = arena_array(&g->mem, (size_t)g->noutputs + 1, sizeof *out);
-
-	if (g->noutputs)
-		memcpy(out, g->output, (size_t)g->noutputs * sizeof *out);
-	out[g->noutputs++] = a;
-	g->output = out;
+	g->output = one_more(g, g->output, g->noutputs, sizeof *g->output);
+	g->output[g->noutputs++] = a;
 	if (a.kind == ARG_VALUE)
 		a.value->noutputs++;
 }
@@ -216,12 +225,8 @@ struct node *graph_node(struct graph *g, struct node *before, const struct op *o
 struct value *node_add_output(struct graph *g, struct node *n, enum dtype t, int rank, const int64_t *size)
 {
 	struct value *v = graph_value(g, VALUE_NODE, t, rank, size);
-	struct value **out = arena_array(&g->mem, (size_t)n->nouts + 1, sizeof *out);
-
-	if (n->nouts)
-		memcpy(out, n->out, (size_t)n->nouts * sizeof *out);
-	out[n->nouts++] = v;
-	n->out = out;
+	n->out = one_more(g, n->out, n->nouts, sizeof *n->out);
+	n->out[n->nouts++] = v;
 	v->def = n;
 	return v;
 }
@@ -300,10 +305,20 @@ void graph_replace_in(struct graph *g, struct node *n, struct value *old, struct
 	}
 }
 
+static void swap_group_arg(struct graph *g, const struct value *old, struct value *by)
+{
+	struct group *k = old->def && old->def->group >= 0 ? &g->group[old->def->group] : NULL;
+
+	for (int i = 0; k && i < k->nargs; i++)
+		if (k->arg[i] == old)
+			k->arg[i] = by;
+}
+
 void graph_replace(struct graph *g, struct value *old, struct value *by)
 {
 	if (old == by)
 		return;
+	swap_group_arg(g, old, by);
 	for (int left = old->nuses; left > 0 && old->nuses; left--)
 		graph_replace_in(g, old->use[old->nuses - 1].node, old, by);
 	for (int i = 0; i < g->noutputs; i++)
@@ -366,7 +381,7 @@ static void clone_node(struct graph *g, const struct node *from)
 	n->arg = arena_array(&g->mem, (size_t)n->nargs, sizeof *n->arg);
 	for (int i = 0; i < n->nargs; i++)
 		n->arg[i] = clone_arg(g, &from->arg[i]);
-	n->out = arena_array(&g->mem, (size_t)n->nouts, sizeof *n->out);
+	n->out = arena_array(&g->mem, room(n->nouts), sizeof *n->out);
 	for (int i = 0; i < n->nouts; i++) {
 		n->out[i] = g->value[from->out[i]->id];
 		n->out[i]->def = n;
@@ -395,17 +410,24 @@ struct graph *graph_clone(const struct graph *from)
 		v->nuses = v->capuses = 0;
 		v->def = NULL;
 	}
-	g->input = arena_array(&g->mem, (size_t)g->ninputs, sizeof *g->input);
-	g->input_literal = arena_array(&g->mem, (size_t)g->ninputs, sizeof *g->input_literal);
+	g->input = arena_array(&g->mem, room(g->ninputs), sizeof *g->input);
+	g->input_literal = arena_array(&g->mem, room(g->ninputs), sizeof *g->input_literal);
 	for (int i = 0; i < g->ninputs; i++) {
 		g->input[i] = g->value[from->input[i]->id];
 		g->input_literal[i] = clone_arg(g, &from->input_literal[i]);
 	}
-	g->output = arena_array(&g->mem, (size_t)g->noutputs, sizeof *g->output);
+	g->output = arena_array(&g->mem, room(g->noutputs), sizeof *g->output);
 	for (int i = 0; i < g->noutputs; i++)
 		g->output[i] = clone_arg(g, &from->output[i]);
 	g->capgroups = from->ngroups;
 	g->group = arena_copy(&g->mem, from->group, (size_t)g->ngroups * sizeof *g->group);
+	for (int i = 0; i < g->ngroups; i++) {
+		struct group *k = &g->group[i];
+
+		k->arg = arena_copy(&g->mem, k->arg, (size_t)k->nargs * sizeof *k->arg);
+		for (int a = 0; a < k->nargs; a++)
+			k->arg[a] = k->arg[a] ? g->value[k->arg[a]->id] : NULL;
+	}
 	for (const struct node *n = from->first; n; n = n->next)
 		clone_node(g, n);
 	return g;
