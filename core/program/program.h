@@ -9,6 +9,12 @@
 #include "core/format/xgraph.h"
 #include "core/graph/graph.h"
 
+/* A delegate of a method, read once. */
+struct program_delegate {
+	struct xgraph x;
+	struct error *why;		/* NULL: x is good; else why there is none */
+};
+
 struct program {
 	struct arena mem;
 	struct file file;
@@ -18,6 +24,9 @@ struct program {
 	int ndata;
 	struct graph **method;		/* as filed; index = plan index */
 	int nmethods;
+	struct program_delegate **delegate;	/* by plan and delegate number */
+	struct states *states;		/* core/program/states.h: what methods keep from run to run */
+	size_t lifted;			/* nodes and list items made so far: a small file may ask for endless ones */
 };
 
 bool program_open(struct program **out, const char *path, const char *const *data, int ndata, struct error *err);
@@ -25,8 +34,14 @@ bool program_open(struct program **out, const char *path, const char *const *dat
 bool program_open_file(struct program **out, struct file file, const char *const *data, int ndata, struct error *err);
 void program_close(struct program *p);
 
-/* The XNNPACK graph of a delegate as filed; NULL and an error for another backend's. */
+/* The XNNPACK graph of a delegate as filed, its values and nodes copied into the arena; an error for another
+ * backend's, and for a blob that is broken. */
 bool program_delegate(const struct program *p, int plan, int delegate, struct xgraph *x, struct arena *a,
 		      struct error *err);
+
+/* Where stored bytes lie: the number of the data file they are in, HOME_PROGRAM for all others. */
+int program_home(const struct program *p, const void *data);
+/* The entry of an external tensor; NULL when no data file has it. *home: which one has it. */
+const struct ptd_entry *program_external(const struct program *p, const struct pte_tensor *t, int *home);
 
 #endif
