@@ -114,17 +114,22 @@ static void guess(const struct call_table *t, const struct pte_instruction *in, 
 	c->nouts = 1;
 }
 
-struct kernel_call call_read(const struct call_table *t, const struct pte_instruction *in)
+struct kernel_call call_guess(const struct call_table *t, const struct pte_instruction *in)
 {
-	struct kernel_call c = { .op = t->op[in->index], .name = t->name[in->index], .arg = in->arg, .in_place = -1 };
+	struct kernel_call c = { .name = t->name[in->index], .arg = in->arg, .in_place = -1 };
 
 	/* The one kernel without a return slot: it computes nothing. */
 	c.takes_pointer = !strcmp(c.name, "executorch_prim::et_view.default") && in->nargs > 1 &&
 			  value_at(t, in->arg, 0)->tag == PTE_TENSOR;
-	if (c.op && fits(t, in, &c))
-		return c;
-	c.op = NULL;
-	c.in_place = -1;
 	guess(t, in, &c);
 	return c;
+}
+
+struct kernel_call call_read(const struct call_table *t, const struct pte_instruction *in)
+{
+	struct kernel_call guessed = call_guess(t, in), c = guessed;
+
+	c.op = t->op[in->index];
+	c.in_place = -1;
+	return c.op && fits(t, in, &c) ? c : guessed;
 }

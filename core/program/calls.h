@@ -30,6 +30,8 @@ struct call_table {
 
 void call_table_init(struct call_table *t, const struct pte_plan *plan, struct arena *a);
 struct kernel_call call_read(const struct call_table *t, const struct pte_instruction *in);
+/* As call_read for a call whose arguments are not what the row wants: by the return slot alone. */
+struct kernel_call call_guess(const struct call_table *t, const struct pte_instruction *in);
 
 /* Calls f for each tensor value that value `v` is or lists. */
 void call_each_tensor(const struct pte_plan *plan, int32_t v, void (*f)(int32_t v, void *ctx), void *ctx);

@@ -120,6 +120,33 @@ static bool open_data(struct program *p, const char *const *data, int ndata, str
 	return true;
 }
 
+/* As the stock runtime demands: what a data file holds under a tensor's name is that tensor. */
+static bool check_external(const struct program *p, const struct pte_tensor *t, struct error *err)
+{
+	int home;
+	const struct ptd_entry *e = program_external(p, t, &home);
+
+	if (!e || (e->has_layout && e->dtype == t->dtype && e->rank == t->rank && e->data.bytes >= t->bytes &&
+		   !memcmp(e->size, t->size, (size_t)t->rank * sizeof *t->size) &&
+		   !memcmp(e->dim_order, t->dim_order, (size_t)t->rank)))
+		return true;
+	return error_set(err, ERROR_FORMAT, "%s: %s is another tensor than %s wants", p->data_file[home].path, t->name,
+			 p->pte.path);
+}
+
+static bool check_externals(const struct program *p, struct error *err)
+{
+	for (int i = 0; p->ndata && i < p->pte.nplans; i++)
+		for (int v = 0; v < p->pte.plan[i].nvalues; v++) {
+			const struct pte_value *x = &p->pte.plan[i].value[v];
+
+			if (x->tag == PTE_TENSOR && (x->tensor->storage == PTE_EXTERNAL || x->tensor->storage == PTE_EXTERNAL_MUTABLE) &&
+			    !check_external(p, x->tensor, err))
+				return false;
+		}
+	return true;
+}
+
 static bool lift_methods(struct program *p, struct error *err)
 {
 	read_delegates(p);
@@ -136,7 +163,8 @@ bool program_open_file(struct program **out, struct file file, const char *const
 	struct program *p = mem_alloc(sizeof *p);
 
 	p->file = file;
-	if (pte_read(&p->pte, &p->file, &p->mem, err) && open_data(p, data, ndata, err) && lift_methods(p, err)) {
+	if (pte_read(&p->pte, &p->file, &p->mem, err) && open_data(p, data, ndata, err) && check_externals(p, err) &&
+	    lift_methods(p, err)) {
 		*out = p;
 		return true;
 	}

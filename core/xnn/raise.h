@@ -9,10 +9,12 @@
 #include "core/format/xgraph.h"
 #include "core/graph/graph.h"
 
-/* Adds the nodes to g, each with group and origin {.., dnode}. arg[i]: the value of external id i for inputs;
- * NULL for outputs, where the made value is put. Node types that cannot be raised (SDPA, ArgMaxPooling2d)
- * become opaque nodes. */
-bool xnn_raise(struct graph *g, const struct xgraph *x, struct value **arg, int nargs, int group,
-	       struct origin origin, struct error *err);
+/* Adds the nodes to g, each with group and origin {.., dnode}. arg[i]: the value of external id i for inputs; for
+ * outputs the made value is put there. type[i]: the tensor that argument i is in the file, for outputs in another
+ * dim order or of rank 0. Each output is a value of its own, made in the group. Node types that cannot be raised
+ * (SDPA, ArgMaxPooling2d) become opaque nodes. Fails, and leaves g as it was, when the graph and the arguments of the
+ * call contradict each other. */
+bool xnn_raise(struct graph *g, const struct xgraph *x, struct value **arg, const struct pte_tensor *const *type, int nargs,
+	       int group, struct origin origin, struct error *err);
 
 #endif

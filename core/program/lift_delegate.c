@@ -1,0 +1,121 @@
+/* Delegate calls: XNNPACK's are raised to nodes, others are one opaque node. */
+#include "core/program/lifting.h"
+
+#include "core/pass/transposes.h"
+#include "core/program/delegates.h"
+#include "core/xnn/raise.h"
+
+static bool is_tensor(const struct lifting *l, int32_t v)
+{
+	return l->pte->value[v].tag == PTE_TENSOR;
+}
+
+static void set_group_args(struct lifting *l, int group, struct value **arg, int n)
+{
+	l->g->group[group].arg = arena_copy(&l->g->mem, arg, (size_t)n * sizeof *arg);
+	l->g->group[group].nargs = n;
+}
+
+/* One opaque node: inputs, then outputs. is_out: by argument. */
+static bool lift_whole(struct lifting *l, const struct pte_instruction *in, int group, const bool *is_out)
+{
+	const char *id = l->pte->delegate[in->index].id;
+	struct value **value = arena_array(&l->scratch, (size_t)in->nargs, sizeof *value);
+	struct arg *arg = arena_array(&l->scratch, (size_t)in->nargs, sizeof *arg);
+	struct node *n;
+	int nargs = 0;
+
+	for (int i = 0; i < in->nargs; i++)
+		if (!is_out[i]) {
+			if (!lift_arg(l, in->arg[i], &arg[nargs]))
+				return false;
+			value[i] = arg[nargs].kind == ARG_VALUE ? arg[nargs].value : NULL;
+			nargs++;
+		}
+	n = lift_node(l, op_opaque(&l->g->mem, id ? id : "?"), arg, nargs);
+	n->group = group;
+	l->g->group[group].foreign = true;
+	for (int i = 0; i < in->nargs; i++)
+		if (is_out[i])
+			value[i] = lift_add_output(l, n, in->arg[i]);
+	for (int i = 0; i < in->nargs; i++)
+		if (is_out[i])
+			lift_written(l, in->arg[i], value[i]);
+	set_group_args(l, group, value, in->nargs);
+	return true;
+}
+
+/* Outputs by what the blob says; arguments that it does not know are read by nobody. */
+static bool *outputs_of(struct lifting *l, const struct xgraph *x, const struct pte_instruction *in)
+{
+	bool *out = arena_array(&l->scratch, (size_t)in->nargs, sizeof *out), unsure;
+
+	if (x) {
+		for (int i = 0; i < x->nvalues; i++)
+			if (x->value[i].flags & XFLAG_OUTPUT)
+				out[x->value[i].external_id] = true;
+		return out;
+	}
+	for (int i = delegate_first_output(&l->r, in, l->uses, &unsure); i < in->nargs; i++)
+		out[i] = is_tensor(l, in->arg[i]);
+	if (unsure)
+		lift_rigid(l, "the inputs and outputs of a delegate of %s cannot be told apart", l->pte->delegate[in->index].id);
+	return out;
+}
+
+/* Bytes inside a delegate lie in the blob, in named data, or in a data file. */
+static void find_homes(struct lifting *l, int first)
+{
+	for (int i = first; i < l->g->nvalues; i++) {
+		struct value *v = l->g->value[i];
+
+		if (v->kind == VALUE_CONSTANT)
+			v->home = v->data ? program_home(l->p, v->data) : 0;
+	}
+}
+
+static bool raise(struct lifting *l, const struct xgraph *x, const struct pte_instruction *in, int group,
+		  const bool *is_out)
+{
+	size_t n = (size_t)in->nargs;
+	struct value **value = arena_array(&l->scratch, n, sizeof *value);
+	const struct pte_tensor **type = arena_array(&l->scratch, n, sizeof *type);
+	int first = l->g->nvalues;
+
+	for (int i = 0; i < in->nargs; i++) {
+		type[i] = is_tensor(l, in->arg[i]) ? l->pte->value[in->arg[i]].tensor : NULL;
+		if (type[i] && !is_out[i])
+			value[i] = lift_tensor(l, in->arg[i]);
+	}
+	first = l->g->nvalues;
+	if (!xnn_raise(l->g, x, value, type, in->nargs, group, l->at, NULL))
+		return false;
+	find_homes(l, first);
+	for (int i = 0; i < in->nargs; i++)
+		if (is_out[i])
+			value[i]->file_value = in->arg[i];
+	set_group_args(l, group, value, in->nargs);
+	if (transposes_apply(l->g, group, NULL) < 0)
+		lift_rigid(l, "transposes could not be cancelled");
+	for (int i = 0; i < in->nargs; i++)
+		if (is_out[i])
+			lift_written(l, in->arg[i], l->g->group[group].arg[i]);
+	return true;
+}
+
+bool lift_delegate(struct lifting *l, const struct pte_instruction *in)
+{
+	const struct xgraph *x = delegate_graph(l->p, l->plan, in);
+	int group = graph_add_group(l->g, in->index);
+	bool *is_out = outputs_of(l, x, in), ok;
+
+	l->at.delegate = in->index;
+	ok = lift_spend(l, (size_t)in->nargs);
+	if (ok && x && l->p->lifted + (size_t)x->nnodes <= l->p->pte.file_bytes)
+		l->p->lifted += (size_t)x->nnodes;
+	else
+		x = NULL;
+	ok = ok && ((x && raise(l, x, in, group, is_out)) || lift_whole(l, in, group, is_out));
+	l->at.delegate = -1;
+	return ok;
+}
