@@ -80,7 +80,8 @@ static bool raise(struct lifting *l, const struct xgraph *x, const struct pte_in
 	size_t n = (size_t)in->nargs;
 	struct value **value = arena_array(&l->scratch, n, sizeof *value);
 	const struct pte_tensor **type = arena_array(&l->scratch, n, sizeof *type);
-	int first = l->g->nvalues;
+	struct node *last;
+	int first;
 
 	for (int i = 0; i < in->nargs; i++) {
 		type[i] = is_tensor(l, in->arg[i]) ? l->pte->value[in->arg[i]].tensor : NULL;
@@ -88,6 +89,7 @@ static bool raise(struct lifting *l, const struct xgraph *x, const struct pte_in
 			value[i] = lift_tensor(l, in->arg[i]);
 	}
 	first = l->g->nvalues;
+	last = l->g->last;
 	if (!xnn_raise(l->g, x, value, type, in->nargs, group, l->at, NULL))
 		return false;
 	find_homes(l, first);
@@ -95,8 +97,8 @@ static bool raise(struct lifting *l, const struct xgraph *x, const struct pte_in
 		if (is_out[i])
 			value[i]->file_value = in->arg[i];
 	set_group_args(l, group, value, in->nargs);
-	if (transposes_apply(l->g, group, NULL) < 0)
-		lift_rigid(l, "transposes could not be cancelled");
+	transposes_apply_behind(l->g, group, last, NULL);
+	xnn_raise_tidy(l->g, group, last);
 	for (int i = 0; i < in->nargs; i++)
 		if (is_out[i])
 			lift_written(l, in->arg[i], l->g->group[group].arg[i]);
