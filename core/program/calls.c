@@ -46,8 +46,9 @@ static bool list_is(const struct pte_value *list, const int32_t *at, int n)
 /* The call has the row's arguments, in front of the outs that the row's results ask for. */
 static bool fits(const struct call_table *t, const struct pte_instruction *in, struct kernel_call *c)
 {
-	int nargs = op_nargs(c->op), nouts = op_nouts(c->op), rest = in->nargs - nargs;
-	const char *result = c->op->schema + nargs + 1;
+	int nargs = op_nargs(c->op) - (op_options_arg(c->op) < 0 ? 0 : CALL_OPTIONS);
+	int nouts = op_nouts(c->op), rest = in->nargs - nargs;
+	const char *result = c->op->schema + op_nargs(c->op) + 1;
 	const int32_t *out = in->arg + nargs;
 
 	c->nargs = nargs;

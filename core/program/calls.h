@@ -10,10 +10,12 @@
 #include "core/format/pte.h"
 #include "core/op/op.h"
 
+enum { CALL_OPTIONS = 4 };	/* dtype, layout, device, pin_memory */
+
 struct kernel_call {
 	const struct op *op;	/* NULL: unknown, or the call does not fit the row */
 	const char *name;	/* "aten::add.out" */
-	const int32_t *arg;	/* by schema position */
+	const int32_t *arg;	/* by schema position, but without the options of op_options_arg */
 	int nargs;
 	const int32_t *out;	/* values that are written: tensors, or one number */
 	int nouts;

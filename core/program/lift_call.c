@@ -6,7 +6,8 @@
 struct call_lift {
 	struct lifting *l;
 	struct kernel_call c;
-	struct arg *arg;
+	struct arg *arg;	/* of the functional schema */
+	int nargs;
 };
 
 /* What an argument letter of the schema takes. Numbers convert as the runtime converts them. */
@@ -53,12 +54,19 @@ static bool fits_schema(const struct op *op, const struct arg *arg)
 	return true;
 }
 
+/* The options are no arguments of a file's call: the dtype is that of the out tensor. */
 static bool read_args(struct call_lift *k)
 {
-	k->arg = arena_array(&k->l->scratch, (size_t)k->c.nargs, sizeof *k->arg);
+	int options = k->c.op ? op_options_arg(k->c.op) : -1;
+	const struct pte_value *out = k->c.nouts == 1 ? &k->l->pte->value[k->c.out[0]] : NULL;
+
+	k->nargs = k->c.nargs + (options < 0 ? 0 : CALL_OPTIONS);
+	k->arg = arena_array(&k->l->scratch, (size_t)k->nargs, sizeof *k->arg);
 	for (int i = 0; i < k->c.nargs; i++)
-		if (!lift_arg(k->l, k->c.arg[i], &k->arg[i]))
+		if (!lift_arg(k->l, k->c.arg[i], &k->arg[options < 0 || i < options ? i : i + CALL_OPTIONS]))
 			return false;
+	if (options >= 0 && out && out->tag == PTE_TENSOR)
+		k->arg[options] = arg_int(out->tensor->dtype);
 	return lift_spend(k->l, (size_t)k->c.nouts);
 }
 
@@ -90,15 +98,15 @@ static bool in_place(struct call_lift *k)
 	if (state) {
 		if (l->pointed[state->state_slot])
 			lift_rigid(l, "state is written while a view of it is in use");
-		lift_node(l, op ? op : op_opaque(&l->g->mem, k->c.name), k->arg, k->c.nargs);
+		lift_node(l, op ? op : op_opaque(&l->g->mem, k->c.name), k->arg, k->nargs);
 		return true;
 	}
 	op = op ? functional(op) : NULL;
-	if (!op || !fits_schema(op, k->arg) || op_nargs(op) != k->c.nargs) {
+	if (!op || !fits_schema(op, k->arg) || op_nargs(op) != k->nargs) {
 		lift_rigid(l, "%s writes a tensor in place that is not state", k->c.name);
 		op = op_opaque(&l->g->mem, k->c.name);
 	}
-	n = lift_node(l, op, k->arg, k->c.nargs);
+	n = lift_node(l, op, k->arg, k->nargs);
 	if (l->pte->value[v].tag == PTE_TENSOR)
 		lift_written(l, v, lift_add_output(l, n, v));
 	return true;
@@ -122,8 +130,8 @@ static bool take_pointer(struct call_lift *k)
 		return true;
 	if (state)
 		l->pointed[state->state_slot] = true;
-	n = lift_node(l, view && k->c.nargs == 2 && fits_schema(view, k->arg) ? view : op_opaque(&l->g->mem, k->c.name), k->arg,
-		      k->c.nargs);
+	n = lift_node(l, view && k->nargs == 2 && fits_schema(view, k->arg) ? view : op_opaque(&l->g->mem, k->c.name), k->arg,
+		      k->nargs);
 	l->own[v] = lift_add_output(l, n, v);
 	kind = replay_read(&l->r, v, &content, &place);
 	if (kind == REPLAY_OTHER || kind == REPLAY_OWN)
@@ -151,8 +159,10 @@ static bool same_type(const struct value *v, const struct pte_tensor *t)
  * run-time numbers, or is of other sizes then, is taken as it stands in the file. */
 static void check_types(struct call_lift *k, struct node *n)
 {
-	bool fits = op_infer(k->l->g, n, NULL), dynamic = false;
+	bool fits = op_infer(k->l->g, n, NULL) && n->nouts == k->c.nouts, dynamic = k->c.op->flags & OP_DYNAMIC;
 
+	while (n->nouts > k->c.nouts)
+		n->out[--n->nouts]->def = NULL;
 	for (int i = 0; i < n->nouts; i++) {
 		const struct pte_value *f = &k->l->pte->value[k->c.out[i]];
 
@@ -169,12 +179,12 @@ static void check_types(struct call_lift *k, struct node *n)
 static bool out_of_place(struct call_lift *k)
 {
 	struct lifting *l = k->l;
-	struct node *n = lift_node(l, k->c.op ? k->c.op : op_opaque(&l->g->mem, k->c.name), k->arg, k->c.nargs);
+	struct node *n = lift_node(l, k->c.op ? k->c.op : op_opaque(&l->g->mem, k->c.name), k->arg, k->nargs);
 	struct value **out = arena_array(&l->scratch, (size_t)k->c.nouts, sizeof *out);
 
 	for (int i = 0; i < k->c.nouts; i++)
 		out[i] = lift_add_output(l, n, k->c.out[i]);
-	if (k->c.op && !strchr(strchr(k->c.op->schema, '>'), 'L'))
+	if (k->c.op)
 		check_types(k, n);
 	for (int i = 0; i < k->c.nouts; i++)
 		lift_written(l, k->c.out[i], out[i]);

@@ -60,6 +60,14 @@ struct value *raise_view(struct raising *r, struct value *v, int rank, const int
 	return raise_side(r, "aten.view_copy.default", ARGS(some(v), arg_ints(r->g, size, rank)));
 }
 
+struct value *raise_cast(struct raising *r, struct value *v, enum dtype t)
+{
+	if (v->dtype == t)
+		return v;
+	return raise_side(r, "dim_order_ops._to_dim_order_copy.default", ARGS(some(v), arg_int(t), arg_none(), arg_none(),
+			  arg_none(), arg_bool(false), arg_none()));
+}
+
 struct value *raise_clamp(struct raising *r, struct value *v, float min, float max, bool is_main)
 {
 	enum origin_kind kind = is_main ? ORIGIN_FILE : ORIGIN_PASS;
@@ -111,6 +119,20 @@ struct value *raise_constant(struct raising *r, uint32_t id, int rank, const int
 		return raise_fail(r, "constant %u has %zu bytes, %zu are needed", id, x->data.bytes, bytes), NULL;
 	v->data = x->data.data;
 	return of->stored = v;
+}
+
+struct value *raise_bias(struct raising *r, uint32_t id, int64_t channels)
+{
+	const struct xvalue *x = &r->x->value[id];
+	struct value *v;
+
+	if (!xvalue_is_constant(x) || x->rank == 1 || x->quant)
+		return raise_dims(r, id);
+	v = graph_value(r->g, VALUE_CONSTANT, raise_dtype(x->datatype), 1, &channels);
+	if (v->dtype == DTYPE_CODES || (x->data.data && v->bytes > x->data.bytes))
+		return raise_fail(r, "a bias of %zu bytes for %lld channels", x->data.bytes, (long long)channels), NULL;
+	v->data = x->data.data;
+	return v;
 }
 
 static struct value *stored_as_is(struct raising *r, uint32_t id)

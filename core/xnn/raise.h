@@ -17,8 +17,9 @@
 bool xnn_raise(struct graph *g, const struct xgraph *x, struct value **arg, const struct pte_tensor *const *type, int nargs,
 	       int group, struct origin origin, struct error *err);
 
-/* Takes out what only makes the same integers again: quantize(dequantize(x)) with the same parameters. For nodes of one
- * group that all stand behind a node (NULL: at the start). */
+/* Takes out what only makes the same integers again, quantize(dequantize(x)) with the same parameters, and what nobody
+ * reads of the nodes that raising put beside the delegate's own. For nodes of one group that all stand behind a node
+ * (NULL: at the start). */
 void xnn_raise_tidy(struct graph *g, int group, struct node *behind);
 
 #endif

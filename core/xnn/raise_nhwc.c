@@ -142,7 +142,7 @@ static bool convolve(struct raising *r, const struct xnode *n, struct filter (*f
 	w = v ? weight(r, n, &shape, transposed && f[XC_GROUPS] > 1) : NULL;
 	w = w ? raise_cast(r, w, v->dtype) : NULL;
 	if (w && f[XC_BIAS] != XNONE) {
-		bias = raise_dims(r, f[XC_BIAS]);
+		bias = raise_bias(r, f[XC_BIAS], shape.size[transposed] * (transposed ? f[XC_GROUPS] : 1));
 		bias = bias ? raise_cast(r, bias, v->dtype) : NULL;
 	}
 	if (!w || (f[XC_BIAS] != XNONE && !bias))

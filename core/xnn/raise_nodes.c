@@ -221,8 +221,8 @@ static bool raise_fully_connected(struct raising *r, const struct xnode *n)
 	if (!v || !w)
 		return false;
 	w = raise_cast(r, w, v->dtype);
-	if (n->field[XFC_BIAS] != XNONE) {
-		bias = raise_dims(r, n->field[XFC_BIAS]);
+	if (w && n->field[XFC_BIAS] != XNONE) {
+		bias = raise_bias(r, n->field[XFC_BIAS], w->size[0]);
 		bias = bias ? raise_cast(r, bias, v->dtype) : NULL;
 		if (!bias)
 			return false;

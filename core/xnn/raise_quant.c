@@ -166,7 +166,8 @@ bool raise_convert(struct raising *r, const struct xnode *n)
 {
 	const struct xvalue *in = &r->x->value[n->field[XU_IN]], *out = &r->x->value[n->field[XU_OUT]];
 	struct raised *to = &r->value[n->field[XU_OUT]];
-	struct value *v = raise_real(r, n->field[XU_IN]), *plain = NULL;
+	bool explicit = in->quant && in->quant != XQ_TOKEN && !out->quant;	/* nothing but a dequantisation */
+	struct value *v = (explicit ? raise_plain : raise_real)(r, n->field[XU_IN]), *plain = NULL;
 
 	if (!v)
 		return false;
@@ -180,8 +181,8 @@ bool raise_convert(struct raising *r, const struct xnode *n)
 		*to = (struct raised){ .plain = plain };
 		return plain;
 	}
-	if (in->quant && in->quant != XQ_TOKEN)
-		v = raise_dequantize(r, in, r->value[n->field[XU_IN]].plain, in->channel_dim, true);
+	if (explicit)
+		v = raise_dequantize(r, in, v, in->channel_dim, true);
 	else if (v->dtype == raise_dtype(out->datatype))
 		v = raise_main(r, "dim_order_ops._clone_dim_order.default", ARGS(arg_value(v), arg_bool(false), arg_none()));
 	return raise_result(r, n->field[XU_OUT], v);
@@ -220,18 +221,25 @@ static bool leaves(const struct graph *g, const struct value *v, int group)
 	return out;
 }
 
+static bool unread(const struct graph *g, const struct node *n)
+{
+	for (int i = 0; i < n->nouts; i++)
+		if (n->out[i]->nuses || leaves(g, n->out[i], n->group))
+			return false;
+	return true;
+}
+
 void xnn_raise_tidy(struct graph *g, int group, struct node *behind)
 {
-	for (struct node *n = behind ? behind->next : g->first, *next; n; n = next) {
-		struct value *v = same_integers(n);
-		struct node *d = v ? node_input(n, 0)->def : NULL;
+	for (struct node *n = behind ? behind->next : g->first; n; n = n->next) {
+		struct value *v = n->group == group ? same_integers(n) : NULL;
 
-		next = n->next;
-		if (n->group != group || !v || leaves(g, n->out[0], group))
-			continue;
-		graph_replace(g, n->out[0], v);
-		graph_remove(g, n);
-		if (!d->out[0]->nuses && !leaves(g, d->out[0], group))
-			graph_remove(g, d);
+		if (v && !leaves(g, n->out[0], group))
+			graph_replace(g, n->out[0], v);
+	}
+	for (struct node *n = g->last, *prev; n && n != behind; n = prev) {
+		prev = n->prev;
+		if (n->group == group && n->origin.kind == ORIGIN_PASS && op_is_pure(n->op) && unread(g, n))
+			graph_remove(g, n);
 	}
 }

@@ -66,6 +66,9 @@ struct value *raise_clamp(struct raising *r, struct value *v, float min, float m
 /* The stored bytes of an id, in sizes and a dim order of the caller's choice. */
 struct value *raise_constant(struct raising *r, uint32_t id, int rank, const int64_t *size, const uint8_t *dim_order);
 
+/* One number a channel. XNNPACK does not look at the shape of a bias and reads the first ones. */
+struct value *raise_bias(struct raising *r, uint32_t id, int64_t channels);
+
 /* raise_quant.c. `axis`: the dimension of v that channel_dim of the value has become. */
 enum dtype raise_dtype(enum xdatatype t);		/* DTYPE_CODES: none */
 struct value *raise_quantize(struct raising *r, const struct xvalue *x, struct value *real);
