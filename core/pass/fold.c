@@ -1,6 +1,6 @@
 #include "core/pass/folding.h"
 
-#include "core/pass/evaluate.h"
+#include "core/run/exec.h"
 
 #include <string.h>
 
@@ -125,10 +125,7 @@ static bool add_group(struct applying *a, int group)
 /* Computes what a method stores first; equal expressions of later methods take its bytes. */
 static bool compute(struct applying *a, int method)
 {
-	vec(struct value *) want = { 0 };
-	vec(int) of = { 0 };
 	struct graph *g = a->f->trace[method].g;
-	struct tensor *t;
 
 	for (int i = 0; i < a->list.n; i++) {
 		struct folded *x = &a->list.at[i];
@@ -136,15 +133,10 @@ static bool compute(struct applying *a, int method)
 		if (x->what.method != method || map_get(&a->by_digest, x->what.digest, 64))
 			continue;
 		map_put(&a->by_digest, &a->mem, x->what.digest, 64, (void *)(uintptr_t)(i + 1));
-		vec_push(&a->mem, &want, x->what.value);
-		vec_push(&a->mem, &of, i);
+		if (!exec_constant(g, x->what.value, &g->mem, &x->tensor, a->err))
+			return false;
+		a->tensors++;
 	}
-	t = arena_array(&a->mem, (size_t)want.n, sizeof *t);
-	if (!evaluate(g, want.at, want.n, &g->mem, t, a->err))
-		return false;
-	for (int i = 0; i < want.n; i++)
-		a->list.at[of.at[i]].tensor = t[i];
-	a->tensors += want.n;
 	return true;
 }
 

@@ -345,7 +345,7 @@ static void open_trace(struct folding *f, struct trace *t, struct graph *g)
 	t->seen = arena_array(&f->mem, nodes, sizeof *t->seen);
 }
 
-void folding_open(struct folding *f, struct graph *const *g, int ngraphs)
+void folding_open_traces(struct folding *f, struct graph *const *g, int ngraphs)
 {
 	memset(f, 0, sizeof *f);
 	f->ntraces = ngraphs;
@@ -354,6 +354,11 @@ void folding_open(struct folding *f, struct graph *const *g, int ngraphs)
 		open_trace(f, &f->trace[m], g[m]);
 		f->training |= g[m]->training;
 	}
+}
+
+void folding_open(struct folding *f, struct graph *const *g, int ngraphs)
+{
+	folding_open_traces(f, g, ngraphs);
 	find_candidates(f);
 	for (int i = 0; i < f->list.n; i++)
 		if (f->list.at[i].why == WHY_CONSTANT)

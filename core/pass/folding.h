@@ -79,6 +79,7 @@ struct balance {
 
 /* fold_trace.c */
 void folding_open(struct folding *f, struct graph *const *g, int ngraphs);
+void folding_open_traces(struct folding *f, struct graph *const *g, int ngraphs);	/* without candidates */
 void folding_close(struct folding *f);
 enum why trace_why(struct folding *f, int method, const struct value *v);
 /* The nodes behind v, in program order. */
