@@ -61,7 +61,7 @@ static bool read_after(const struct trace *t, const struct value *v)
 	for (int i = 0; i < v->nuses; i++) {
 		int order = v->use[i].node->order;
 
-		if (!t->inside[order] || t->survives[order])
+		if (!t->dead[order] && (!t->inside[order] || t->survives[order]))
 			return true;
 	}
 	return v->noutputs > 0;

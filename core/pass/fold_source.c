@@ -62,12 +62,12 @@ static void add_value(struct finding *s, int method, struct value *v)
 }
 
 /* A value without readers is no read. */
-static void see_across(struct source *s)
+static void see_across(const struct folding *f, struct source *s)
 {
 	int reader = -1;
 
 	for (int i = 0; i < s->value.n; i++)
-		if (s->value.at[i]->nuses || s->value.at[i]->noutputs) {
+		if (trace_is_read(&f->trace[s->method.at[i]], s->value.at[i])) {
 			s->across |= reader >= 0 && reader != s->method.at[i];
 			reader = s->method.at[i];
 		}
@@ -89,7 +89,7 @@ void folding_find_sources(struct folding *f)
 				add_value(&s, m, v);
 		}
 	for (int i = 0; i < f->sources.n; i++)
-		see_across(&f->sources.at[i]);
+		see_across(f, &f->sources.at[i]);
 	arena_free(&s.mem);
 }
 

@@ -192,7 +192,7 @@ static void find_candidates(struct folding *f)
 {
 	for (int m = 0; m < f->ntraces; m++)
 		for (struct node *n = f->trace[m].g->first; n; n = n->next)
-			if (n->op->flags & OP_GEMM) {
+			if (n->op->flags & OP_GEMM && !f->trace[m].dead[n->order]) {
 				look_at_position(f, m, n, op_weight_arg(n->op), "weight");
 				look_at_position(f, m, n, op_bias_arg(n->op), "bias");
 			}
@@ -326,6 +326,25 @@ static void find_expressions(struct folding *f)
 		}
 }
 
+bool trace_is_read(const struct trace *t, const struct value *v)
+{
+	for (int i = 0; i < v->nuses; i++)
+		if (!t->dead[v->use[i].node->order])
+			return true;
+	return v->noutputs > 0;
+}
+
+static void find_dead(struct trace *t)
+{
+	for (struct node *n = t->g->last; n; n = n->prev) {	/* readers come later */
+		bool dead = n->nouts && op_is_pure(n->op);
+
+		for (int i = 0; i < n->nouts && dead; i++)
+			dead = !trace_is_read(t, n->out[i]);
+		t->dead[n->order] = dead;
+	}
+}
+
 static void open_trace(struct folding *f, struct trace *t, struct graph *g)
 {
 	size_t values = (size_t)g->nvalues, nodes = (size_t)g->nnodes + 1;
@@ -339,6 +358,8 @@ static void open_trace(struct folding *f, struct trace *t, struct graph *g)
 	t->source = arena_array(&f->mem, values, sizeof *t->source);
 	for (size_t i = 0; i < values; i++)
 		t->source[i] = -1;
+	t->dead = arena_array(&f->mem, nodes, sizeof *t->dead);
+	find_dead(t);
 	t->inside = arena_array(&f->mem, nodes, sizeof *t->inside);
 	t->survives = arena_array(&f->mem, nodes, sizeof *t->survives);
 	t->stored = arena_array(&f->mem, values, sizeof *t->stored);

@@ -36,6 +36,7 @@ struct trace {
 	int *home;			/* by value: where its sources live; scratch of one expression */
 	int *inside;			/* by node: how many of the candidates being weighed hold it */
 	bool *survives;			/* by node: somebody reads it after the fold */
+	bool *dead;			/* by node: nobody reads it now, so it reads nothing */
 	bool *stored;			/* by value: one of the tensors that the group stores */
 	int *seen, epoch;		/* by node: scratch of walks */
 };
@@ -85,6 +86,7 @@ enum why trace_why(struct folding *f, int method, const struct value *v);
 /* The nodes behind v, in program order. */
 struct node **trace_nodes(struct folding *f, int method, const struct value *v, int *n);
 const char *why_code(enum why w);
+bool trace_is_read(const struct trace *t, const struct value *v);	/* by a method output, or a node that is not dead */
 
 /* fold_source.c */
 void folding_find_sources(struct folding *f);

@@ -114,16 +114,22 @@ static bool push_outs(struct call_out *c)
 	return true;
 }
 
+/* What only moves a pointer becomes a copy where the pointer may not be shared. */
+static const char *kernel_of(const struct op *op)
+{
+	return op_is(op, "executorch_prim.et_view.default") ? "aten::view_copy.out" : op->kernel_name;
+}
+
 static bool emit_kernel(struct call_out *c)
 {
 	char id[128];
 
-	if (!c->node->op->kernel_name)
+	if (!kernel_of(c->node->op))
 		return error_set(c->err, ERROR_REFUSED, "%s: no kernel of the stock runtime computes %s",
 				 node_id(c->m->g, c->node, id, sizeof id), c->node->op->name);
 	if (!push_args(c) || !push_outs(c))
 		return false;
-	push_call(c, PTE_KERNEL, operator_index(c->m, c->node->op->kernel_name));
+	push_call(c, PTE_KERNEL, operator_index(c->m, kernel_of(c->node->op)));
 	return true;
 }
 
