@@ -73,10 +73,13 @@ static int operator_index(struct method_out *m, const char *kernel)
 static bool push_args(struct call_out *c)
 {
 	const struct node *n = c->node;
+	int options = op_options_arg(n->op);
 
 	for (int i = 0; i < n->nargs; i++) {
 		int index;
 
+		if (options >= 0 && i >= options && i < options + 4)
+			continue;
 		if (!emit_arg(c->m, op_arg_kind(n->op, i), &n->arg[i], &index, c->err))
 			return false;
 		push_arg(c, index);
@@ -86,7 +89,7 @@ static bool push_args(struct call_out *c)
 }
 
 /* Out arguments and the return slot: one out stands twice; several stand one by one, then as a list; a list of
- * outs stands as two lists; a number stands once; what writes its first argument returns it. */
+ * outs stands as two lists; a number stands once; what only writes an argument returns that. */
 static bool push_outs(struct call_out *c)
 {
 	const struct node *n = c->node;
@@ -100,8 +103,10 @@ static bool push_outs(struct call_out *c)
 		touch(n->out[i], c);
 	}
 	if (!n->nouts) {
-		push_arg(c, n->op->flags & OP_MUTATES ? c->arg.at[0] : emit_literal(c->m, (struct pte_value){ .tag = PTE_NULL }));
-		return true;
+		for (int i = 0; i < n->nargs; i++)
+			if (op_writes(n->op, i))
+				return push_arg(c, c->arg.at[i]), true;
+		return push_arg(c, emit_literal(c->m, (struct pte_value){ .tag = PTE_NULL })), true;
 	}
 	for (int i = 0; i < n->nouts && *results != 'L'; i++)
 		push_arg(c, out[i]);
