@@ -9,7 +9,6 @@ enum { BILINEAR, NEAREST, BICUBIC };
 enum { ZEROS, BORDER, REFLECTION };
 
 struct plane {
-	const void *data;
 	enum kind kind;
 	int64_t h, w;
 	int padding;
@@ -73,20 +72,30 @@ static double source(const struct plane *p, double at, int64_t size)
 	return at;
 }
 
+/* What one output position takes: up to sixteen pixels of a plane, the same in all channels. */
+struct taps {
+	int n;
+	int64_t at[16];
+	double weight[16];
+};
+
 /* The pixel at whole-numbered coordinates, which may lie outside. */
-static double pixel(const struct plane *p, double y, double x)
+static void add_tap(const struct plane *p, struct taps *t, double y, double x, double weight)
 {
 	if (p->padding == ZEROS && !(y >= 0 && y < (double)p->h && x >= 0 && x < (double)p->w))
-		return 0;
-	return dtype_get(kind_dtype(p->kind), p->data, (size_t)((int64_t)clip(y, p->h) * p->w + (int64_t)clip(x, p->w)));
+		return;
+	t->at[t->n] = (int64_t)clip(y, p->h) * p->w + (int64_t)clip(x, p->w);
+	t->weight[t->n++] = weight;
 }
 
-static double bilinear(const struct plane *p, double y, double x)
+static void bilinear(const struct plane *p, struct taps *t, double y, double x)
 {
 	double y0 = floor(y), x0 = floor(x), fy = fit(p->kind, y - y0), fx = fit(p->kind, x - x0);
 
-	return pixel(p, y0, x0) * ((1 - fx) * (1 - fy)) + pixel(p, y0, x0 + 1) * (fx * (1 - fy)) +
-	       pixel(p, y0 + 1, x0) * ((1 - fx) * fy) + pixel(p, y0 + 1, x0 + 1) * (fx * fy);
+	add_tap(p, t, y0, x0, (1 - fx) * (1 - fy));
+	add_tap(p, t, y0, x0 + 1, fx * (1 - fy));
+	add_tap(p, t, y0 + 1, x0, (1 - fx) * fy);
+	add_tap(p, t, y0 + 1, x0 + 1, fx * fy);
 }
 
 /* Keys' cubic convolution with a = -0.75, at distance t + 1, t, 1 - t and 2 - t. */
@@ -101,9 +110,9 @@ static void cubic_weights(double t, double *w)
 }
 
 /* Here padding applies to each of the sixteen pixels, not to the position. */
-static double bicubic(const struct plane *p, double y, double x)
+static void bicubic(const struct plane *p, struct taps *t, double y, double x)
 {
-	double y0 = floor(y), x0 = floor(x), wy[4], wx[4], sum = 0;
+	double y0 = floor(y), x0 = floor(x), wy[4], wx[4];
 
 	cubic_weights(y - y0, wy);
 	cubic_weights(x - x0, wx);
@@ -115,40 +124,62 @@ static double bicubic(const struct plane *p, double y, double x)
 				at_y = reflect(p, at_y, p->h);
 				at_x = reflect(p, at_x, p->w);
 			}
-			sum += pixel(p, at_y, at_x) * wy[i] * wx[j];
+			add_tap(p, t, at_y, at_x, wy[i] * wx[j]);
 		}
-	return sum;
 }
 
-static double sample(const struct plane *p, int mode, double y, double x)
+static void find_taps(const struct plane *p, int mode, double y, double x, struct taps *t)
 {
-	if (mode == BICUBIC)
-		return bicubic(p, unnormalize(p, y, p->h), unnormalize(p, x, p->w));
+	t->n = 0;
+	if (mode == BICUBIC) {
+		bicubic(p, t, unnormalize(p, y, p->h), unnormalize(p, x, p->w));
+		return;
+	}
 	y = source(p, y, p->h);
 	x = source(p, x, p->w);
-	return mode == NEAREST ? pixel(p, nearbyint(y), nearbyint(x)) : bilinear(p, y, x);
+	if (mode == NEAREST)
+		add_tap(p, t, nearbyint(y), nearbyint(x), 1);
+	else
+		bilinear(p, t, y, x);
 }
+
+/* The position in each of n planes. */
+#define GATHER(T, name) \
+static void name(const T *from, int64_t plane, const struct taps *t, int64_t n, T *to, int64_t step) \
+{ \
+	for (int64_t c = 0; c < n; c++, from += plane, to += step) { \
+		T sum = 0; \
+\
+		for (int i = 0; i < t->n; i++) \
+			sum += from[t->at[i]] * (T)t->weight[i]; \
+		*to = sum; \
+	} \
+}
+GATHER(float, gather_f32)
+GATHER(double, gather_f64)
 
 static bool grid_kernel(struct call *c, struct error *err)
 {
 	struct tensor *in = call_tensor(c, 0), *out = c->out[0];
 	struct plane p = { .kind = kind_of(in->dtype), .h = in->size[2], .w = in->size[3], .padding = (int)call_int(c, 3, 0),
 			   .align = call_bool(c, 4, false) };
-	const char *x = plain_read(c, in, p.kind, err);
-	const void *grid = plain_read(c, call_tensor(c, 1), p.kind, err);
+	const void *x = plain_read(c, in, p.kind, err), *grid = plain_read(c, call_tensor(c, 1), p.kind, err);
 	void *y = plain_out(c, out, p.kind, err);
-	int64_t points = out->size[2] * out->size[3], at = 0;
+	int64_t points = out->size[2] * out->size[3], channels = in->size[1], plane = p.h * p.w;
 	enum dtype t = kind_dtype(p.kind);
+	struct taps taps;
 
 	if (!x || !grid || !y)
 		return false;
-	for (int64_t i = 0; i < in->size[0] * in->size[1]; i++) {
-		int64_t g = i / in->size[1] * points;
+	for (int64_t i = 0; i < in->size[0] * points; i++) {
+		int64_t from = i / points * channels * plane, to = i / points * channels * points + i % points;
 
-		p.data = x + (size_t)(i * p.h * p.w) * kind_bytes(p.kind);
-		for (int64_t j = 0; j < points; j++, g++)
-			dtype_put(t, y, (size_t)at++, sample(&p, (int)call_int(c, 2, 0), dtype_get(t, grid, (size_t)(2 * g + 1)),
-							     dtype_get(t, grid, (size_t)(2 * g))));
+		find_taps(&p, (int)call_int(c, 2, 0), dtype_get(t, grid, (size_t)(2 * i + 1)), dtype_get(t, grid, (size_t)(2 * i)),
+			  &taps);
+		if (p.kind == KIND_F32)
+			gather_f32((const float *)x + from, plane, &taps, channels, (float *)y + to, points);
+		else
+			gather_f64((const double *)x + from, plane, &taps, channels, (double *)y + to, points);
 	}
 	plain_store(out, p.kind, y);
 	return true;

@@ -320,13 +320,26 @@ static bool adaptive_shape(struct call *c, struct error *err)
 	return true;
 }
 
+struct span { int64_t from, to; };
+
 /* In float, as stock has it. */
-static void adaptive_span(int64_t o, int64_t out, int64_t in, int64_t *from, int64_t *to)
+static struct span adaptive_span(int64_t o, int64_t out, int64_t in)
 {
-	*from = (int64_t)floorf((float)(o * in) / (float)out);
-	*to = (int64_t)ceilf((float)((o + 1) * in) / (float)out);
-	if (*to > in)
-		*to = in;
+	int64_t to = (int64_t)ceilf((float)((o + 1) * in) / (float)out);
+
+	return (struct span){ (int64_t)floorf((float)(o * in) / (float)out), to < in ? to : in };
+}
+
+static void adaptive_row(const float *plane, int64_t width, struct span row, const struct span *col, int64_t n, float *out)
+{
+	for (int64_t i = 0; i < n; i++) {
+		float sum = 0;
+
+		for (int64_t y = row.from; y < row.to; y++)
+			for (int64_t x = col[i].from; x < col[i].to; x++)
+				sum += plane[y * width + x];
+		out[i] = sum / (float)((row.to - row.from) * (col[i].to - col[i].from));
+	}
 }
 
 static bool adaptive_kernel(struct call *c, struct error *err)
@@ -334,22 +347,15 @@ static bool adaptive_kernel(struct call *c, struct error *err)
 	struct tensor *in = call_tensor(c, 0), *out = c->out[0];
 	int64_t h = in->size[in->rank - 2], w = in->size[in->rank - 1], oh = out->size[in->rank - 2], ow = out->size[in->rank - 1];
 	const float *x = plain_read(c, in, KIND_F32, err);
-	float *y = plain_out(c, out, KIND_F32, err), *at = y;
+	float *y = plain_out(c, out, KIND_F32, err);
+	struct span *col = arena_array(c->scratch, (size_t)ow, sizeof *col);
 
 	if (!x || !y)
 		return false;
-	for (int64_t i = 0; i < tensor_numel(out); i++) {
-		const float *plane = x + i / (oh * ow) * h * w;
-		int64_t y0, y1, x0, x1;
-		float sum = 0;
-
-		adaptive_span(i / ow % oh, oh, h, &y0, &y1);
-		adaptive_span(i % ow, ow, w, &x0, &x1);
-		for (int64_t iy = y0; iy < y1; iy++)
-			for (int64_t ix = x0; ix < x1; ix++)
-				sum += plane[iy * w + ix];
-		*at++ = sum / (float)((y1 - y0) * (x1 - x0));
-	}
+	for (int64_t i = 0; i < ow; i++)
+		col[i] = adaptive_span(i, ow, w);
+	for (int64_t i = 0; i < tensor_numel(out) / ow; i++)
+		adaptive_row(x + i / oh * h * w, w, adaptive_span(i % oh, oh, h), col, ow, y + i * ow);
 	plain_store(out, KIND_F32, y);
 	return true;
 }

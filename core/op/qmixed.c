@@ -55,15 +55,23 @@ static bool embedding_shape(struct call *c, int bits, struct error *err)
 	return check_row_params(c, columns, err) && call_sizes_ok(c, t, index->rank + 1, size, err);
 }
 
-static int weight_at(const struct tensor *w, int bits, int64_t row, int64_t j)
+static void unpack_row(const struct tensor *w, int bits, int64_t row, float *to)
 {
 	const uint8_t *b = (const uint8_t *)w->data + row * w->size[1];
 
-	switch (bits) {
-	case 2: return (b[j / 4] >> (j % 4 * 2) & 3) - 2;
-	case 4: return (j % 2 ? b[j / 2] & 15 : b[j / 2] >> 4) - 8;
-	default: return w->dtype == DTYPE_I8 ? (int8_t)b[j] : b[j];
-	}
+	for (int64_t i = 0; i < w->size[1]; i++)
+		switch (bits) {
+		case 2:
+			for (int k = 0; k < 4; k++)
+				*to++ = (float)((b[i] >> 2 * k & 3) - 2);
+			break;
+		case 4:
+			*to++ = (float)((b[i] >> 4) - 8);
+			*to++ = (float)((b[i] & 15) - 8);
+			break;
+		default:
+			*to++ = w->dtype == DTYPE_I8 ? (int8_t)b[i] : b[i];
+		}
 }
 
 static bool embedding_kernel(struct call *c, int bits, struct error *err)
@@ -79,11 +87,10 @@ static bool embedding_kernel(struct call *c, int bits, struct error *err)
 	for (int64_t i = 0; i < tensor_numel(call_tensor(c, 5)); i++) {
 		if (index[i] < 0 || index[i] >= w->size[0])
 			return call_fail(c, err, "index %lld is outside %lld rows", (long long)index[i], (long long)w->size[0]);
-		for (int64_t j = 0; j < columns; j++) {
-			int64_t p = index[i] * groups + j / (columns / groups);
-
-			*to++ = ((float)weight_at(w, bits, index[i], j) - (zero ? zero[p] : 0)) * scale[p];
-		}
+		unpack_row(w, bits, index[i], to);
+		for (int64_t p = index[i] * groups; p < (index[i] + 1) * groups; p++)
+			for (int64_t j = 0; j < columns / groups; j++, to++)
+				*to = (*to - (zero ? zero[p] : 0)) * scale[p];
 	}
 	plain_store(c->out[0], KIND_F32, out);
 	return true;

@@ -176,12 +176,13 @@ static bool read_params(struct call *c, const struct scheme *s, enum dtype quant
 
 /* ---- runs ---- */
 
-typedef void run_fn(void *ctx, const struct params *p, int64_t at, int64_t n, int64_t block);
+/* Elements [at, at + n) in memory; element i has the parameters of block + i * step. */
+typedef void run_fn(void *ctx, const struct params *p, int64_t at, int64_t n, int64_t block, int64_t step);
 
-/* Calls f for each run of elements [at, at + n) in memory that belong to one block. */
+/* Calls f for each run: of one block (step 0), or a row of one-element blocks. */
 static void each_run(const struct tensor *t, const struct params *p, run_fn *f, void *ctx)
 {
-	int64_t step[MAX_RANK], at[MAX_RANK] = { 0 }, run = 1, blocks = 1, numel = tensor_numel(t);
+	int64_t step[MAX_RANK], at[MAX_RANK] = { 0 }, run = 1, blocks = 1, numel = tensor_numel(t), inner = 0;
 	int d = t->rank - 1;
 
 	for (int i = t->rank - 1; i >= 0; i--) {	/* parameters are in logical order */
@@ -193,16 +194,20 @@ static void each_run(const struct tensor *t, const struct params *p, run_fn *f, 
 		if (p->block[t->dim_order[d]] != t->size[t->dim_order[d]])
 			break;
 	}
+	if (run == 1 && d >= 0) {
+		run = t->size[t->dim_order[d]];
+		inner = step[t->dim_order[d--]];
+	}
 	for (int64_t i = 0; i < numel; i += run) {
 		int64_t block = 0;
 
 		for (int e = 0; e <= d; e++)
-			block += at[e] / (e == d ? 1 : p->block[t->dim_order[e]]) * step[t->dim_order[e]];
-		f(ctx, p, i, run, block);
+			block += at[e] / (e == d && !inner ? 1 : p->block[t->dim_order[e]]) * step[t->dim_order[e]];
+		f(ctx, p, i, run, block, inner);
 		for (int e = d; e >= 0; e--) {
 			int dim = t->dim_order[e];
 
-			if (++at[e] < t->size[dim] / (e == d ? p->block[dim] : 1))
+			if (++at[e] < t->size[dim] / (e == d && !inner ? p->block[dim] : 1))
 				break;
 			at[e] = 0;
 		}
@@ -242,51 +247,80 @@ struct ends {
 	const struct tensor *in, *out;
 };
 
-/* Scaled x: in float, as the product of a float and an element. */
-CLONES static void scale_f32(const float *x, float *to, int64_t n, float scale)
-{
-	for (int64_t i = 0; i < n; i++)
-		to[i] = x[i] * scale;
+/* To types of at most 16 bits, whose values floats hold exactly. */
+#define ROUND(T) \
+CLONES static void round_##T(const float *x, float scale, T *to, int64_t n, float zero, float min, float max, bool whole) \
+{ \
+	for (int64_t i = 0; i < n; i++) { \
+		float v = whole ? rintf(x[i] * scale + zero) : rintf(x[i] * scale) + zero; \
+\
+		v = v > min ? v : min;		/* not a number: min */ \
+		to[i] = (T)(int32_t)(v < max ? v : max); \
+	} \
 }
+ROUND(int8_t)
+ROUND(uint8_t)
+ROUND(int16_t)
+ROUND(uint16_t)
 
-static void scale_f64(const double *x, float *to, int64_t n, float scale)
-{
-	for (int64_t i = 0; i < n; i++)
-		to[i] = (float)((double)scale * x[i]);
-}
-
-CLONES static void round_and_clamp(const float *x, int64_t *to, int64_t n, float zero, double min, double max, bool whole)
+static void round_int32(const float *x, float scale, int32_t *to, int64_t n, float zero, double min, double max, bool whole)
 {
 	for (int64_t i = 0; i < n; i++) {
-		double v = whole ? rintf(x[i] + zero) : rintf(x[i]) + zero;
+		double v = whole ? rintf(x[i] * scale + zero) : rintf(x[i] * scale) + zero;
 
-		v = v > min ? v : min;		/* not a number: min */
-		v = v < max ? v : max;
-		to[i] = (int64_t)v;
+		v = v > min ? v : min;
+		to[i] = (int32_t)(v < max ? v : max);
 	}
 }
 
-static void quantize_run(void *ctx, const struct params *p, int64_t at, int64_t n, int64_t block)
+static void round_to(enum dtype t, const float *x, float scale, void *to, int64_t n, const struct params *p, int64_t block)
+{
+	float zero = p->zero ? (float)(int32_t)p->zero[block] : 0, min = (float)p->min, max = (float)p->max;
+
+	switch ((int)t) {
+	case DTYPE_I8: round_int8_t(x, scale, to, n, zero, min, max, p->whole_zero); break;
+	case DTYPE_U8: round_uint8_t(x, scale, to, n, zero, min, max, p->whole_zero); break;
+	case DTYPE_I16: round_int16_t(x, scale, to, n, zero, min, max, p->whole_zero); break;
+	case DTYPE_U16: round_uint16_t(x, scale, to, n, zero, min, max, p->whole_zero); break;
+	case DTYPE_I32: round_int32(x, scale, to, n, zero, (double)p->min, (double)p->max, p->whole_zero); break;
+	}
+}
+
+/* Scaled x: the product of a float and an element, in float. */
+static void scaled(enum dtype t, const void *x, float scale, float *to, int64_t n)
+{
+	double wide[CHUNK];
+
+	if (t != DTYPE_F64) {
+		kind_load(KIND_F32, to, t, x, 1, n);
+		for (int64_t i = 0; i < n; i++)
+			to[i] *= scale;
+		return;
+	}
+	kind_load(KIND_F64, wide, t, x, 1, n);
+	for (int64_t i = 0; i < n; i++)
+		to[i] = (float)((double)scale * wide[i]);
+}
+
+static void quantize_run(void *ctx, const struct params *p, int64_t at, int64_t n, int64_t block, int64_t step)
 {
 	const struct ends *e = ctx;
 	enum dtype from = e->in->dtype, to = e->out->dtype;
-	_Alignas(64) double loaded[CHUNK];
-	_Alignas(64) float scaled[CHUNK];
-	_Alignas(64) int64_t q[CHUNK];
-	float inverse = 1.0f / (float)p->scale[block];
-	int64_t zero = p->zero ? p->zero[block] : 0;
+	const char *x = (const char *)e->in->data + (size_t)at * dtype_bytes(from);
+	char *y = (char *)e->out->data + (size_t)at * dtype_bytes(to);
+	int64_t most = step ? 1 : from == DTYPE_F32 ? n : CHUNK;
+	float chunk[CHUNK];
 
-	for (int64_t i = 0; i < n; i += CHUNK) {
-		int64_t len = n - i < CHUNK ? n - i : CHUNK;
-		const char *x = (const char *)e->in->data + (size_t)(at + i) * dtype_bytes(from);
+	for (int64_t i = 0; i < n; i += most, block += step) {
+		int64_t len = n - i < most ? n - i : most;
+		float inverse = 1.0f / (float)p->scale[block];
 
-		kind_load(kind_of(from), loaded, from, x, 1, len);
-		if (from == DTYPE_F64)
-			scale_f64(loaded, scaled, len, inverse);
-		else
-			scale_f32((const float *)loaded, scaled, len, inverse);
-		round_and_clamp(scaled, q, len, (float)(int32_t)zero, (double)p->min, (double)p->max, p->whole_zero);
-		kind_store(KIND_I64, q, to, (char *)e->out->data + (size_t)(at + i) * dtype_bytes(to), 1, len);
+		if (from == DTYPE_F32) {
+			round_to(to, (const float *)x + i, inverse, y + (size_t)i * dtype_bytes(to), len, p, block);
+			continue;
+		}
+		scaled(from, x + (size_t)i * dtype_bytes(from), inverse, chunk, len);
+		round_to(to, chunk, 1, y + (size_t)i * dtype_bytes(to), len, p, block);
 	}
 }
 
@@ -326,25 +360,63 @@ static bool dequantize_check(struct call *c, const struct scheme *s, struct erro
 	return true;
 }
 
-CLONES static void shift_and_scale(const int64_t *q, float *to, int64_t n, int64_t zero, float scale)
+#define SHIFT(T) \
+CLONES static void shift_##T(const T *q, float *to, int64_t n, int32_t zero, float scale) \
+{ \
+	for (int64_t i = 0; i < n; i++) \
+		to[i] = (float)(q[i] - zero) * scale; \
+} \
+static void shift_row_##T(const T *q, float *to, int64_t n, const int64_t *zero, const double *scale, int64_t step) \
+{ \
+	for (int64_t i = 0; i < n; i++) \
+		to[i] = (float)(q[i] - (int32_t)(zero ? zero[i * step] : 0)) * (float)scale[i * step]; \
+}
+SHIFT(int8_t)
+SHIFT(uint8_t)
+SHIFT(int16_t)
+SHIFT(uint16_t)
+
+/* Differences of 32-bit numbers wrap, as they do in stock. */
+static void shift_int32(const int32_t *q, float *to, int64_t n, const int64_t *zero, const double *scale, int64_t step)
 {
 	for (int64_t i = 0; i < n; i++)
-		to[i] = (float)(int32_t)(q[i] - zero) * scale;
+		to[i] = (float)(int32_t)((uint32_t)q[i] - (uint32_t)(zero ? zero[i * step] : 0)) * (float)scale[i * step];
 }
 
-static void dequantize_run(void *ctx, const struct params *p, int64_t at, int64_t n, int64_t block)
+#define SHIFT_BY(T) \
+	if (step) \
+		shift_row_##T((const T *)q, to, n, zero, scale, step); \
+	else \
+		shift_##T((const T *)q, to, n, zero ? (int32_t)*zero : 0, (float)*scale); \
+	break
+
+static void shift(enum dtype t, const void *q, float *to, int64_t n, const int64_t *zero, const double *scale, int64_t step)
+{
+	switch ((int)t) {
+	case DTYPE_I8: SHIFT_BY(int8_t);
+	case DTYPE_U8: SHIFT_BY(uint8_t);
+	case DTYPE_I16: SHIFT_BY(int16_t);
+	case DTYPE_U16: SHIFT_BY(uint16_t);
+	case DTYPE_I32: shift_int32(q, to, n, zero, scale, step); break;
+	}
+}
+
+static void dequantize_run(void *ctx, const struct params *p, int64_t at, int64_t n, int64_t block, int64_t step)
 {
 	const struct ends *e = ctx;
 	enum dtype from = e->in->dtype, to = e->out->dtype;
-	_Alignas(64) int64_t q[CHUNK];
-	_Alignas(64) float v[CHUNK];
+	const char *q = (const char *)e->in->data + (size_t)at * dtype_bytes(from);
+	char *y = (char *)e->out->data + (size_t)at * dtype_bytes(to);
+	int64_t most = to == DTYPE_F32 ? n : CHUNK;
+	float chunk[CHUNK];
 
-	for (int64_t i = 0; i < n; i += CHUNK) {
-		int64_t len = n - i < CHUNK ? n - i : CHUNK;
+	for (int64_t i = 0; i < n; i += most) {
+		int64_t len = n - i < most ? n - i : most, b = block + i * step;
+		float *f = to == DTYPE_F32 ? (float *)y : chunk;
 
-		kind_load(KIND_I64, q, from, (const char *)e->in->data + (size_t)(at + i) * dtype_bytes(from), 1, len);
-		shift_and_scale(q, v, len, p->zero ? (int32_t)p->zero[block] : 0, (float)p->scale[block]);
-		kind_store(KIND_F32, v, to, (char *)e->out->data + (size_t)(at + i) * dtype_bytes(to), 1, len);
+		shift(from, q + (size_t)i * dtype_bytes(from), f, len, p->zero ? p->zero + b : NULL, p->scale + b, step);
+		if (to != DTYPE_F32)
+			kind_store(KIND_F32, f, to, y + (size_t)i * dtype_bytes(to), 1, len);
 	}
 }
 

@@ -1,5 +1,5 @@
-/* Images upsampled: nearest, bilinear and anti-aliased. Source positions and weights are computed in float, as in stock and eager. Bilinear values of every dtype but f64 are
- * weighted in float and rounded (integers: cut) once. */
+/* Images upsampled: nearest, bilinear and anti-aliased. Source positions and weights are computed in float, as in stock
+ * and eager. Bilinear values of every dtype but f64 are weighted in float and rounded (integers: cut) once. */
 #include "core/op/plain.h"
 
 #include <math.h>
