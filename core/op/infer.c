@@ -69,7 +69,7 @@ bool op_infer(struct graph *g, struct node *n, struct error *err)
 	ok = n->op->shape ? n->op->shape(&m.call, err) :
 			    error_set(err, ERROR_UNSUPPORTED, "%s: no shape rule", n->op->name);
 	for (int i = 0; ok && i < m.call.nouts; i++)
-		set_output(g, n, i, m.call.out[i], m.dynamic || n->op->flags & OP_DYNAMIC);
+		set_output(g, n, i, m.call.out[i], m.dynamic || m.call.dynamic);
 	arena_free(&m.mem);
 	return ok;
 }

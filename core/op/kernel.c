@@ -272,6 +272,12 @@ bool call_dtype_in(const struct call *c, int i, unsigned set, struct error *err)
 	       call_fail(c, err, "argument %d is %s, which this operator does not take", i, dtype_name(t->dtype));
 }
 
+/* A number stands for its category alone, unless it is a tensor argument of rank 0. */
+static bool stands_for_tensor(const struct call *c, int i)
+{
+	return c->arg[i].kind == ARG_VALUE && strchr("Tt", c->op->schema[i]);
+}
+
 void dtype_limits(enum dtype t, int64_t *min, int64_t *max)
 {
 	int bits = (int)dtype_bytes(t) * 8;
@@ -286,7 +292,7 @@ bool call_fits(const struct call *c, int i, enum dtype t, struct error *err)
 	double v = call_double(c, i, 0), max = t == DTYPE_F16 ? 65504 : t == DTYPE_F64 ? DBL_MAX : FLT_MAX, min = -max;
 	int64_t low, high;
 
-	if (t == DTYPE_BOOL)
+	if (t == DTYPE_BOOL || !call_has(c, i) || stands_for_tensor(c, i))
 		return true;
 	if (!dtype_is_float(t)) {
 		dtype_limits(t, &low, &high);
@@ -328,12 +334,6 @@ enum dtype dtype_with_scalar(enum dtype t, const struct operand *scalar)
 	enum dtype s = scalar_dtype(scalar);
 
 	return category(s) > category(t) ? s : t;
-}
-
-/* A number stands for its category alone, unless it is a tensor argument of rank 0. */
-static bool stands_for_tensor(const struct call *c, int i)
-{
-	return c->arg[i].kind == ARG_VALUE && strchr("Tt", c->op->schema[i]);
 }
 
 enum dtype call_result_dtype(const struct call *c, const char *args)

@@ -51,7 +51,7 @@ bool call_dtype_in(const struct call *c, int i, unsigned set, struct error *err)
 
 /* The smallest and largest value of an integer dtype or bool. */
 void dtype_limits(enum dtype t, int64_t *min, int64_t *max);
-/* Number i, unless it is none, is a value that dtype t can hold (infinities and NaN for floats). */
+/* Number i, unless it is none or a tensor, is a value that dtype t can hold (infinities and NaN for floats). */
 bool call_fits(const struct call *c, int i, enum dtype t, struct error *err);
 
 /* Promotion. dtype_promote: of two tensors, as c10::promoteTypes. dtype_with_scalar: of a tensor dtype and a

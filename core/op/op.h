@@ -59,6 +59,7 @@ struct call {
 	int nargs;
 	struct tensor **out;	/* 'N' results are rank-0 tensors of i64, f64 or bool */
 	int nouts;
+	bool dynamic;		/* set by shape: sizes depend on the elements of inputs, too */
 	struct arena *scratch;	/* emptied after the call */
 	uint64_t *seed;		/* state of the random operators */
 };
@@ -74,7 +75,6 @@ enum op_flag {
 	OP_QUANTIZE = 32,	/* (de)quantise or choose qparams: never folded */
 	OP_OPAQUE = 64,		/* unknown operator, foreign delegate, control flow: shown, kept, not run */
 	OP_CHECK = 128,		/* only checks: no result that matters */
-	OP_DYNAMIC = 512,	/* sizes of the outputs depend on the elements of the inputs */
 	OP_GEMM = 256,		/* has a weight position: linear, convolution, addmm, mm, bmm */
 };
 

@@ -159,7 +159,7 @@ static bool same_type(const struct value *v, const struct pte_tensor *t)
  * run-time numbers, or is of other sizes then, is taken as it stands in the file. */
 static void check_types(struct call_lift *k, struct node *n)
 {
-	bool fits = op_infer(k->l->g, n, NULL) && n->nouts == k->c.nouts, dynamic = k->c.op->flags & OP_DYNAMIC;
+	bool fits = op_infer(k->l->g, n, NULL) && n->nouts == k->c.nouts, dynamic = false;
 
 	while (n->nouts > k->c.nouts)
 		n->out[--n->nouts]->def = NULL;
