@@ -80,8 +80,8 @@ static const struct damage bad[] = {
 	{ "dim_order is no permutation of 0 to 3", { VALUE(V_NHWC), END }, EDIT_ITEM, TENSOR_DIM_ORDER, 1, 1, 200 },
 	{ "external tensor without a name", { VALUE(V_EXTERNAL), TENSOR_EXTRA, CHILD, END }, EDIT_DROP, .field = EXTRA_NAME },
 	{ "tensor data location 2", { VALUE(V_EXTERNAL), TENSOR_EXTRA, CHILD, END }, EDIT_SET, EXTRA_LOCATION, .width = 1, .value = 2 },
-	{ "memory_id 0, allowed are 1 to 2", { VALUE(V_NHWC), TENSOR_ALLOCATION, CHILD, END }, EDIT_DROP, .field = ALLOCATION_ID },
-	{ "memory_id 3, allowed are 1 to 2", { VALUE(V_NHWC), TENSOR_ALLOCATION, CHILD, END }, EDIT_SET, ALLOCATION_ID, .width = 4, .value = 3 },
+	{ "memory_id 0; the method has 3 arenas", { VALUE(V_NHWC), TENSOR_ALLOCATION, CHILD, END }, EDIT_DROP, .field = ALLOCATION_ID },
+	{ "memory_id 3; the method has 3 arenas", { VALUE(V_NHWC), TENSOR_ALLOCATION, CHILD, END }, EDIT_SET, ALLOCATION_ID, .width = 4, .value = 3 },
 	{ "24 bytes planned at 105 of arena 1", { VALUE(V_DYNAMIC), TENSOR_ALLOCATION, CHILD, END }, EDIT_SET, ALLOCATION_LOW, .width = 4, .value = 105 },
 	{ "96 bytes planned at 12884901888 of arena 2", { VALUE(V_NHWC), TENSOR_ALLOCATION, CHILD, END }, EDIT_SET, ALLOCATION_HIGH, .width = 4,
 	  .value = 3 },
@@ -168,6 +168,7 @@ static const struct damage fine[] = {
 	{ "overlapping segments", { PROGRAM_SEGMENTS, 2, END }, EDIT_SET, SEGMENT_OFFSET, .width = 8, .value = 1 },
 	{ "list item without a value", { VALUE(V_OPTIONALS), END }, EDIT_ITEM, LIST_ITEMS, 2, 4, -1 },
 	{ "size 0", { VALUE(V_BARE), END }, EDIT_ITEM, TENSOR_SIZES, 0, 4, 0 },
+	{ "stack trace", { PLAN, PLAN_CHAINS, 0, END }, EDIT_ALIAS, CHAIN_STACKTRACE, .value = CHAIN_INSTRUCTIONS },
 	{ "placeholder offset", { PROGRAM_CONSTANT_SEGMENT, CHILD, END }, EDIT_ITEM, SUBSEGMENT_OFFSETS, 0, 8, -1 },
 };
 
@@ -183,6 +184,7 @@ static void what_the_runtime_takes_is_read(void **unused)
 		damaged(&good, &fine[i], &e, &a);
 		if (!read_bytes(&p, &e, &a, &err))
 			fail_msg("%s: %s", fine[i].error, err.text);
+		assert_int_equal(p.plan->has_stacktrace, !strcmp(fine[i].error, "stack trace"));
 		edit_free(&e);
 	}
 	edit_free(&good);

@@ -301,6 +301,37 @@ static void too_many_tables_are_refused(void **state)
 	edit_free(&e);
 }
 
+static void arrays_beyond_reason_are_refused(void **state)
+{
+	struct edit e = built(everything, 0);
+	struct arena a = { 0 };
+	struct fb fb;
+	struct fb_table t;
+	struct fb_vector v;
+	struct error err;
+
+	assert_true(fb_open(&fb, e.data, e.bytes, 0, "a", "TEST", &t, &err));
+	v = fb_vector(&t, T_WORDS, 8);
+	assert_non_null(fb_array(&v, &a, 1000));
+	assert_null(fb_array(&v, &a, 64 << 20));
+	assert_non_null(strstr(err.text, "a vector of 3 entries is more than this file can mean"));
+	edit_free(&e);
+	arena_free(&a);
+}
+
+static void what_cannot_be_addressed_is_not_built(void **state)
+{
+	struct fbb b = { 0 };
+	struct error err;
+	uint8_t *data;
+	size_t n;
+
+	assert_int_equal(fbb_vector(&b, NULL, (size_t)1 << 40, 8, 8), 0);
+	assert_false(fbb_finish(&b, leaf(&b, 1), "TEST", 0, &data, &n, &err));
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+	fbb_free(&b);
+}
+
 static void the_first_error_stays(void **state)
 {
 	struct edit e = built(everything, 0);
@@ -328,6 +359,8 @@ int main(void)
 		cmocka_unit_test(a_bad_start_is_an_error),
 		cmocka_unit_test(endless_sharing_is_refused),
 		cmocka_unit_test(too_many_tables_are_refused),
+		cmocka_unit_test(arrays_beyond_reason_are_refused),
+		cmocka_unit_test(what_cannot_be_addressed_is_not_built),
 		cmocka_unit_test(the_first_error_stays),
 	};
 

@@ -152,6 +152,22 @@ static void a_wrong_file_says_what_it_is(void **state)
 	arena_free(&a);
 }
 
+static void no_memory_for_a_pipe_is_an_error(void **state)
+{
+	struct file f;
+	struct error e;
+	int fd[2];
+
+	assert_int_equal(pipe(fd), 0);
+	assert_int_equal(write(fd[1], "abc", 3), 3);
+	close(fd[1]);
+	mem_fail_at(1);
+	assert_false(file_open_fd(&f, fd[0], "-", &e));
+	mem_fail_at(0);
+	assert_int_equal(e.code, ERROR_MEMORY);
+	close(fd[0]);
+}
+
 static void a_write_replaces_only_when_asked(void **state)
 {
 	struct error e;
@@ -194,6 +210,12 @@ static void a_failed_write_leaves_nothing(void **state)
 	assert_false(file_write("no/such/dir", "x", 1, false, &e));
 	assert_false(file_write(".", "x", 1, true, &e));
 	assert_string_equal(e.text, ".: is not a regular file");
+	memset(big, 'n', 5000);
+	assert_false(file_write(big, "x", 1, true, &e));
+	assert_int_equal(e.code, ERROR_IO);
+	assert_int_equal(symlink("nowhere", "dangling"), 0);
+	assert_false(file_write("dangling", "x", 1, true, &e));
+	unlink("dangling");
 	put("out", "old", 3);
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &old);
@@ -289,6 +311,7 @@ int main(void)
 		IN_DIR(a_pipe_is_read),
 		IN_DIR(what_cannot_be_opened_is_said),
 		IN_DIR(a_wrong_file_says_what_it_is),
+		IN_DIR(no_memory_for_a_pipe_is_an_error),
 		IN_DIR(a_write_replaces_only_when_asked),
 		IN_DIR(a_write_follows_a_link),
 		IN_DIR(a_failed_write_leaves_nothing),

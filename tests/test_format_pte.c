@@ -4,6 +4,8 @@
 #include "tests/tap.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #define FIXTURES "tests/fixtures/programs/"
 
@@ -45,6 +47,22 @@ static void equal_bytes_are_stored_once(void **unused)
 	assert_int_equal(p.plan[0].delegate[0].index, p.plan[0].delegate[1].index);
 	edit_free(&e);
 	arena_free(&a);
+}
+
+/* Twins are looked for by their ends alone. */
+static void bytes_that_differ_in_the_middle_stay_apart(void **unused)
+{
+	uint8_t like[4][300] = { { 0 } };
+	uint64_t at[4];
+	struct pieces p = { 0 };
+
+	like[1][150] = 1;
+	like[2][150] = 2;
+	like[3][150] = 1;
+	for (int i = 0; i < 4; i++)
+		at[i] = pieces_place(&p, (struct span){ like[i], sizeof like[i] }, CONSTANT_ALIGN);
+	assert_true(at[0] == 0 && at[1] == 304 && at[2] == 608 && at[3] == 304);
+	pieces_free(&p);
 }
 
 static void segments_are_aligned_and_not_copied(void **unused)
@@ -291,16 +309,59 @@ static void long_operator_names_are_refused(void **unused)
 	arena_free(&a);
 }
 
+/* A tensor of 6 GB: its pages are neither read nor written. */
+static void a_large_program_is_not_touched(void **unused)
+{
+	enum { GB = 1 << 30 };
+	size_t bytes = (size_t)6 * GB;
+	uint8_t *big = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct arena a = { 0 };
+	struct pte_image m = make_image(&a);
+	struct span constants[] = { { NULL, 0 }, { big, bytes }, { image_bytes, 3 } };
+	struct pte_output out;
+	struct rusage before, after;
+	struct file f;
+	struct pte p;
+	struct error err = { 0 };
+	FILE *tmp = tmpfile();
+	bool ok;
+
+	m.plan[0].value[V_WEIGHT].tensor->size[0] = (1 << 29) - 1;
+	m.constant = constants;
+	assert_true(big != MAP_FAILED && pte_write(&out, &m, &err));
+	for (int i = 0; i < out.npieces; i++)
+		if (out.piece[i].bytes < GB)
+			assert_int_equal(fwrite(out.piece[i].data, 1, out.piece[i].bytes, tmp), out.piece[i].bytes);
+		else
+			assert_int_equal(fseeko(tmp, (off_t)out.piece[i].bytes, SEEK_CUR), 0);
+	fflush(tmp);
+	getrusage(RUSAGE_SELF, &before);
+	ok = file_open_fd(&f, fileno(tmp), "a.pte", &err) && pte_read(&p, &f, &a, &err);
+	getrusage(RUSAGE_SELF, &after);
+	if (!ok)
+		fail_msg("%s", err.text);
+	assert_int_equal(f.bytes, out.bytes);
+	assert_true(after.ru_minflt - before.ru_minflt + after.ru_majflt - before.ru_majflt < 200);
+	assert_true(p.plan[0].value[V_WEIGHT].tensor->bytes > (size_t)5 * GB);
+	file_close(&f);
+	fclose(tmp);
+	munmap(big, bytes);
+	pte_output_free(&out);
+	arena_free(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_written_is_read),
 		cmocka_unit_test(equal_bytes_are_stored_once),
+		cmocka_unit_test(bytes_that_differ_in_the_middle_stay_apart),
 		cmocka_unit_test(segments_are_aligned_and_not_copied),
 		cmocka_unit_test(fixtures_survive_a_rewrite),
 		cmocka_unit_test(the_old_form_is_read),
 		cmocka_unit_test(a_program_without_data_has_no_header),
 		cmocka_unit_test(bad_images_are_not_written),
+		cmocka_unit_test(a_large_program_is_not_touched),
 		cmocka_unit_test(long_operator_names_are_refused),
 	};
 

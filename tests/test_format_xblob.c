@@ -593,6 +593,49 @@ static void constants_in_the_blob_are_read(void **unused)
 	arena_free(&a);
 }
 
+/* The old form of group scales: f32 inside the tables, read as bf16. */
+static void old_group_scales_are_converted(void **unused)
+{
+	static const uint32_t dim[2] = { 2, 32 };
+	static const float scale[4] = { 1, 0.5f, -2, 1.0f / 3 };
+	static const uint16_t bf16[4] = { 0x3f80, 0x3f00, 0xc000, 0x3eab };
+	struct arena a = { 0 };
+	struct fbb b = { 0 };
+	struct xgraph g;
+	struct error err = { 0 };
+	fbref dims = fbb_vector(&b, dim, 2, 4, 4), scales = fbb_vector(&b, scale, 4, 4, 4), tensor, params, v, none;
+	uint8_t *data;
+	size_t n;
+
+	fbb_put16(&b, XTENSOR_DATATYPE, XD_QBINT4, 0);
+	fbb_put32(&b, XTENSOR_NUM_DIMS, 2, 0);
+	fbb_putref(&b, XTENSOR_DIMS, dims);
+	fbb_put32(&b, XTENSOR_EXTERNAL_ID, XNONE, 0);
+	tensor = fbb_end(&b);
+	fbb_putref(&b, XGROUP_SCALE, scales);
+	fbb_put32(&b, XGROUP_SIZE, 16, 0);
+	params = fbb_end(&b);
+	fbb_putref(&b, XQUANTIZED_TENSOR, tensor);
+	fbb_put8(&b, XQUANTIZED_TAG, XQ_GROUP, 0);
+	fbb_putref(&b, XQUANTIZED_PARAMS, params);
+	v = fbb_end(&b);
+	fbb_put8(&b, XVALUE_TAG, XVALUE_QUANTIZED, 0);
+	fbb_putref(&b, XVALUE_TABLE, v);
+	v = fbb_end(&b);
+	v = fbb_refs(&b, &v, 1);
+	none = fbb_refs(&b, NULL, 0);
+	fbb_putref(&b, XGRAPH_VALUES, v);
+	fbb_putref(&b, XGRAPH_NODES, none);
+	assert_true(fbb_finish(&b, fbb_end(&b), "XN00", 0, &data, &n, NULL));
+	if (!xblob_read(&g, (struct span){ data, n }, 0, "a", lookup, NULL, &a, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(g.value[0].nscales, 4);
+	assert_int_equal(g.value[0].scales.bytes, 8);
+	assert_memory_equal(g.value[0].scales.data, bf16, 8);
+	fbb_free(&b);
+	arena_free(&a);
+}
+
 static void sizes_of_values(void **unused)
 {
 	static const struct { enum xdatatype t; uint32_t dim[2]; size_t bytes; } row[] = {
@@ -624,6 +667,7 @@ int main(void)
 		cmocka_unit_test(the_order_of_nodes_is_checked),
 		cmocka_unit_test(ids_become_positions),
 		cmocka_unit_test(constants_in_the_blob_are_read),
+		cmocka_unit_test(old_group_scales_are_converted),
 		cmocka_unit_test(sizes_of_values),
 	};
 

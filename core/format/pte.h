@@ -7,7 +7,8 @@
  *
  * pte_read checks everything a later user relies on: every index, every range, every size product, ranks,
  * dim orders, list payloads; what the stock runtime would crash on or read garbage from is an error here.
- * Strings and bytes point into the file; everything else is in the arena given. All of it may be changed and
+ * Strings and bytes point into the file, bytes at any alignment; names are UTF-8 without NUL (the text of a String
+ * value may be anything); everything else is in the arena given. All of it may be changed and
  * written again with pte_write. A field is named as in the schema. */
 #ifndef CORE_FORMAT_PTE_H
 #define CORE_FORMAT_PTE_H
@@ -119,6 +120,7 @@ struct pte_plan {
 	int nbuffers;
 	struct pte_device *device;
 	int ndevices;
+	bool has_stacktrace;			/* a chain has one; it is not read, and so lost on writing */
 };
 
 struct pte_named { const char *key; size_t key_bytes; struct span data; uint32_t segment; };
@@ -165,7 +167,7 @@ struct pte_image {
 };
 
 /* The image of a program that was read, to be changed and written: it points into PTE. A constant is as long as
- * the largest tensor that uses it; unused ones have no bytes. Stack traces of instructions are not in it. */
+ * the largest tensor that uses it; unused ones have no bytes. */
 void pte_image(struct pte_image *image, const struct pte *pte, struct arena *a);
 
 /* The written program: header and tables in one block, then pieces (segments and padding) that point into the

@@ -185,7 +185,7 @@ static bool (*const read_instruction[])(struct pte_reader *, const struct pte_pl
 	[PTE_FREE] = read_free,
 };
 
-static bool read_chain(struct pte_reader *r, const struct pte_plan *plan, struct pte_chain *c, struct fb_table t)
+static bool read_chain(struct pte_reader *r, struct pte_plan *plan, struct pte_chain *c, struct fb_table t)
 {
 	struct fb_vector v = fb_vector(&t, CHAIN_INSTRUCTIONS, 4);
 
@@ -193,6 +193,7 @@ static bool read_chain(struct pte_reader *r, const struct pte_plan *plan, struct
 		return pte_bad(r, t.at, "chain without instructions");
 	c->instruction = fb_array(&v, r->mem, sizeof *c->instruction);
 	c->ninstructions = (int)v.n;
+	plan->has_stacktrace |= fb_has(&t, CHAIN_STACKTRACE);
 	r->part = "instruction";
 	for (r->number = 0; fb_ok(&r->fb) && r->number < c->ninstructions; r->number++) {
 		struct pte_instruction *in = &c->instruction[r->number];

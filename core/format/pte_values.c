@@ -171,7 +171,7 @@ static bool read_allocation(struct pte_reader *r, const struct pte_plan *plan, s
 	x->memory_id = fb_u32(&a, ALLOCATION_ID, 0);
 	x->memory_offset = (uint64_t)fb_u32(&a, ALLOCATION_HIGH, 0) << 32 | fb_u32(&a, ALLOCATION_LOW, 0);
 	if (x->memory_id < 1 || x->memory_id >= (uint32_t)plan->nbuffers)
-		return pte_bad(r, a.at, "memory_id %u, allowed are 1 to %d", x->memory_id, plan->nbuffers - 1);
+		return pte_bad(r, a.at, "memory_id %u; the method has %d arenas, of which 0 is reserved", x->memory_id, plan->nbuffers);
 	if (!size_inside(x->memory_offset, x->bytes, (uint64_t)plan->buffer_bytes[x->memory_id]))
 		return pte_bad(r, a.at, "%zu bytes planned at %" PRIu64 " of arena %u, which has %" PRId64, x->bytes,
 			       x->memory_offset, x->memory_id, plan->buffer_bytes[x->memory_id]);
