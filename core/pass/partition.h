@@ -1,15 +1,25 @@
 /* partition.h - which nodes run in which delegate.
  *
- * partition_apply gives every node XNNPACK takes to a group and merges groups as far as no path leaves a
- * group and comes back (facts: partition, 1.4); foreign delegates and opaque nodes stay as they are. Decomposed
- * forms (linear as permute + addmm, hardswish, max_pool2d with unread indices, ...) are put back together
- * first (recompose.h). Edits g in place: give it a clone. A group whose nodes are exactly those of one filed
- * delegate, unedited, keeps that delegate's bytes. Refuses (leaves out) what would add tensor bytes. */
+ * partition_apply puts operators back together that were taken apart (recompose.h), gives every node that
+ * XNNPACK takes to a group, and makes as few groups as can be: no path, nor any order of reads and writes of state,
+ * leaves a group and comes back. Foreign delegates stay, and so do filed ones that hold a node we would not
+ * delegate ourselves. A group whose nodes are exactly those of one filed delegate, unedited, keeps that delegate's
+ * bytes; where nothing is gained the graph stays as it is.
+ *
+ * Stored bytes do not grow: a node is left out when a delegate would have to store its filter in another layout
+ * while something else goes on reading it as it lies (vectors, biases and statistics, are not counted).
+ * Edits graphs in place: give it clones. */
 #ifndef CORE_PASS_PARTITION_H
 #define CORE_PASS_PARTITION_H
 
 #include "core/graph/graph.h"
 
 bool partition_apply(struct graph *g, struct error *err);
+/* The same for all methods of a program: what one reads counts for the bytes of the others. */
+bool partition_apply_all(struct graph *const *g, int ngraphs, struct error *err);
+
+/* By order of the nodes of `of` (graph_number), which is one of g: why a node that XNNPACK takes is left out all the
+ * same, because the file would grow; NULL where it is not. */
+const char **partition_left_out(struct graph *const *g, int ngraphs, const struct graph *of, struct arena *a);
 
 #endif

@@ -81,6 +81,9 @@ struct gemm {
 struct gemm gemm_of(const struct node *n);
 void check_gemm(struct rule_run *r, const struct gemm *m);
 
+/* Whether a delegate stores the constant c, static data of n, with the bytes that it has: another reader may then
+ * share them. */
+bool static_keeps_bytes(const struct node *n, const struct value *c);
 /* relu or hardtanh, when it is the one user of n. */
 const struct node *fused_activation(const struct node *n);
 /* The quantize_per_tensor that alone reads n, over a fused activation; else NULL. */

@@ -71,6 +71,17 @@ static void filter_layout(const struct value *w, const struct conv *c, struct fi
 	memcpy(f->dim, (uint32_t[]){ (uint32_t)out, (uint32_t)kh, (uint32_t)kw, (uint32_t)c->group_in }, sizeof f->dim);
 }
 
+bool convolution_keeps_bytes(const struct node *n, const struct value *w)
+{
+	struct filter f = { 0 };
+	struct conv c = { 0 };
+
+	if (!read_conv(n, w, &c, NULL))
+		return false;
+	filter_layout(w, &c, &f);
+	return layout_is_dense(&f.layout);
+}
+
 static void fill(struct xnode *node, const struct conv *c, uint32_t in, uint32_t filter, uint32_t bias, uint32_t out)
 {
 	const uint32_t field[] = {

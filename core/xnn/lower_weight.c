@@ -143,3 +143,21 @@ bool lower_bias(struct xlower *x, const struct gemm *g, int64_t channels, const 
 		*id = lower_static(x, b ? b->home : g->weight->home, v);
 	return ok;
 }
+
+bool static_keeps_bytes(const struct node *n, const struct value *c)
+{
+	struct gemm g;
+
+	if (!(n->op->flags & OP_GEMM))
+		return false;		/* batch norm: computed anew */
+	g = gemm_of(n);
+	if (c == g.bias)
+		return g.precision != PRECISION_STATIC && !(g.quantized && c->dtype != DTYPE_F32);
+	if (g.quantized && c == g.quant.scales)
+		return c->dtype == (g.quant.kind == WEIGHT_GROUP ? DTYPE_BF16 : DTYPE_F32);
+	if (g.quantized && g.quant.int4)
+		return c->dtype == DTYPE_INT4;
+	if (op_is(n->op, "aten.convolution.default"))
+		return convolution_keeps_bytes(n, c);
+	return !g.quantized || value_is_default_order(c) == op_is(n->op, "aten.linear.default");
+}

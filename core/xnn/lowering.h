@@ -125,6 +125,8 @@ bool lower_bias(struct xlower *x, const struct gemm *g, int64_t channels, const 
 bool lower_activation(struct xlower *x, const struct node *n, const struct gemm *g, enum layout l, uint32_t *id,
 		      struct error *err);
 
+bool convolution_keeps_bytes(const struct node *n, const struct value *w);	/* lower_convolution.c */
+
 typedef bool lower_fn(struct xlower *x, const struct node *n, struct error *err);
 
 lower_fn lower_unary, lower_binary, lower_clamp, lower_leaky_relu, lower_elu, lower_prelu;	/* lower_elementwise.c */

@@ -59,7 +59,7 @@ static void accept_part(struct rule_run *r, const struct node *n)
 
 enum { S = PRECISION_STATIC, D = PRECISION_DYNAMIC };
 
-#define PART(name, precision) { name, "implicit", precision, "only for a convolution or linear", accept_part, lower_quant_part, 0, 0 }
+#define PART(name, precision) { name, "implicit", precision, "only for a convolution or linear", accept_part, lower_quant_part, 0, XRULE_PART }
 
 const struct xrule rules_quant[] = {
 	{ "quantized_decomposed.quantize_per_tensor.default", "Convert, or implicit", S, "int8", accept_quantize, lower_quantize, 0, 0 },

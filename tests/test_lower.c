@@ -1,0 +1,480 @@
+/* Lowering, judged by running: each graph through XNNPACK gives what the portable kernels give. */
+#include "core/xnn/lowering.h"
+#include "tests/lab.h"
+#include "tests/tap.h"
+
+#include <math.h>
+
+#define LAB struct lab *lab = lab_new()
+#define F DTYPE_F32
+
+static void close_to(struct lab *lab, struct xlowered *low, double tolerance)
+{
+	double d = lab_run(lab, low, 1);
+
+	if (!(d <= tolerance))
+		fail_msg("off by %g, tolerance %g", d, tolerance);
+}
+
+static void elementwise_operators(void **state)
+{
+	static const char *const names[] = {
+		"aten.abs.default", "aten.ceil.default", "aten.cos.default", "aten.exp.default", "aten.floor.default",
+		"aten.hardswish.default", "aten.neg.default", "aten.relu.default", "aten.sigmoid.default", "aten.sin.default",
+		"aten.tanh.default", NULL,
+	};
+
+	for (int i = 0; names[i]; i++) {
+		LAB;
+
+		lab_output(lab, lab_node(lab, names[i], V(lab_input(lab, F, SIZES(3, 5)))));
+		close_to(lab, NULL, 1e-5);
+		lab_free(lab);
+	}
+}
+
+static void roots_and_logarithm(void **state)
+{
+	static const char *const names[] = { "aten.sqrt.default", "aten.rsqrt.default", "aten.log.default", NULL };
+
+	for (int i = 0; names[i]; i++) {
+		LAB;
+		struct value *x = lab_node(lab, "aten.abs.default", V(lab_input(lab, F, SIZES(4, 4))));
+
+		lab_output(lab, lab_node(lab, names[i], V(x)));
+		close_to(lab, NULL, 1e-4);
+		lab_free(lab);
+	}
+}
+
+static void elementwise_with_arguments(void **state)
+{
+	LAB;
+	struct value *x = lab_input(lab, F, SIZES(2, 7));
+
+	lab_output(lab, lab_node(lab, "aten.clamp.default", V(x), D(-0.5), NONE));
+	lab_output(lab, lab_node(lab, "aten.hardtanh.default", V(x), D(-0.25), D(0.75)));
+	lab_output(lab, lab_node(lab, "aten.leaky_relu.default", V(x), D(0.2)));
+	lab_output(lab, lab_node(lab, "aten.pow.Tensor_Scalar", V(x), I(2)));
+	lab_output(lab, lab_node(lab, "aten.elu.default", V(x), D(0.7), D(1), D(1)));
+	lab_output(lab, lab_node(lab, "aten.gelu.default", V(x), (struct arg){ .kind = ARG_STRING, .s = "none" }));
+	close_to(lab, NULL, 1e-4);
+	lab_free(lab);
+}
+
+static void binary_operators_broadcast(void **state)
+{
+	static const char *const names[] = { "aten.mul.Tensor", "aten.div.Tensor", "aten.maximum.default", "aten.minimum.default", NULL };
+
+	for (int i = 0; names[i]; i++) {
+		LAB;
+		struct value *x = lab_input(lab, F, SIZES(2, 3, 4)), *y = lab_constant(lab, F, 1, 2, SIZES(3, 1));
+
+		lab_output(lab, lab_node(lab, names[i], V(x), V(y)));
+		lab_output(lab, lab_node(lab, "aten.sub.Tensor", V(y), V(x), I(1)));
+		close_to(lab, NULL, 1e-5);
+		lab_free(lab);
+	}
+}
+
+static void an_activation_goes_into_what_it_follows(void **state)
+{
+	LAB;
+	struct xlowered low;
+	struct value *x = lab_input(lab, F, SIZES(2, 8)), *y = lab_node(lab, "aten.add.Tensor", V(x), V(x), I(1));
+
+	lab_output(lab, lab_node(lab, "aten.hardtanh.default", V(y), D(-1), D(1)));
+	close_to(lab, &low, 1e-6);
+	assert_int_equal(low.graph.nnodes, 1);
+	assert_true(low.graph.node[0].has_min_max);
+	lab_free(lab);
+}
+
+static void an_activation_stays_when_its_input_is_read_elsewhere(void **state)
+{
+	LAB;
+	struct xlowered low;
+	struct value *x = lab_input(lab, F, SIZES(2, 8)), *y = lab_node(lab, "aten.add.Tensor", V(x), V(x), I(1));
+
+	lab_output(lab, lab_node(lab, "aten.relu.default", V(y)));
+	lab_output(lab, y);
+	close_to(lab, &low, 1e-6);
+	assert_int_equal(low.graph.nnodes, 2);
+	lab_free(lab);
+}
+
+static void linear_in_every_layout(void **state)
+{
+	for (int i = 0; i < 8; i++) {
+		LAB;
+		struct value *x = i & 1 ? lab_input(lab, F, SIZES(2, 3, 6)) : lab_input(lab, F, SIZES(4, 6));
+		struct value *w = lab_constant(lab, F, -1, 1, SIZES(5, 6)), *b = i & 2 ? lab_constant(lab, F, -1, 1, SIZES(5)) : NULL;
+		struct xlowered low;
+
+		if (i & 4)
+			lab_order(w, "10");
+		lab_output(lab, lab_node(lab, "aten.linear.default", V(x), V(w), V(b)));
+		close_to(lab, &low, 1e-5);
+		assert_int_equal(low.nargs, 2);
+		assert_int_equal(low.nnamed, b ? 2 : 1);
+		assert_ptr_equal(low.named[0].data.data, w->data);	/* never copied */
+		lab_free(lab);
+	}
+}
+
+static void matrix_products(void **state)
+{
+	LAB;
+	struct value *x = lab_input(lab, F, SIZES(4, 6)), *w = lab_constant(lab, F, -1, 1, SIZES(6, 5));
+	struct value *b = lab_constant(lab, F, -1, 1, SIZES(5)), *y = lab_input(lab, F, SIZES(3, 4, 2));
+
+	lab_output(lab, lab_node(lab, "aten.mm.default", V(x), V(w)));
+	lab_output(lab, lab_node(lab, "aten.relu.default", V(lab_node(lab, "aten.addmm.default", V(b), V(x), V(w), I(1), I(1)))));
+	lab_output(lab, lab_node(lab, "aten.bmm.default", V(lab_input(lab, F, SIZES(3, 5, 4))), V(y)));
+	close_to(lab, NULL, 1e-5);
+	lab_free(lab);
+}
+
+static void linear_takes_in_batch_norm(void **state)
+{
+	LAB;
+	struct xlowered low;
+	struct value *x = lab_input(lab, F, SIZES(4, 6)), *w = lab_constant(lab, F, -1, 1, SIZES(5, 6));
+	struct value *y = lab_node(lab, "aten.linear.default", V(x), V(w), NONE);
+
+	y = lab_node(lab, "aten._native_batch_norm_legit_no_training.default", V(y), V(lab_constant(lab, F, 0.5, 2, SIZES(5))),
+		     V(lab_constant(lab, F, -1, 1, SIZES(5))), V(lab_constant(lab, F, -1, 1, SIZES(5))),
+		     V(lab_constant(lab, F, 0.5, 2, SIZES(5))), D(0.1), D(1e-5));
+	lab_output(lab, lab_node(lab, "aten.relu.default", V(y)));
+	close_to(lab, &low, 1e-5);
+	assert_int_equal(low.graph.nnodes, 1);
+	lab_free(lab);
+}
+
+struct conv_case { int64_t n, in, h, w, out, k, stride, pad, dilation, groups, adjust; bool transposed, one_d; const char *order; };
+
+static struct value *conv_node(struct lab *lab, struct value *x, const struct conv_case *c)
+{
+	int64_t a = c->transposed ? c->in : c->out, b = (c->transposed ? c->out : c->in) / c->groups;
+	struct value *w = c->one_d ? lab_constant(lab, F, -1, 1, SIZES(a, b, c->k)) : lab_constant(lab, F, -1, 1, SIZES(a, b, c->k, c->k));
+	struct value *bias = lab_constant(lab, F, -1, 1, SIZES(c->out));
+
+	if (c->order)
+		lab_order(w, c->order);
+	if (c->one_d)
+		return lab_node(lab, "aten.convolution.default", V(x), V(w), V(bias), INTS(c->stride), INTS(c->pad), INTS(c->dilation),
+				B(c->transposed), INTS(c->adjust), I(c->groups));
+	return lab_node(lab, "aten.convolution.default", V(x), V(w), V(bias), INTS(c->stride, c->stride), INTS(c->pad, c->pad),
+			INTS(c->dilation, c->dilation), B(c->transposed), INTS(c->adjust, c->adjust), I(c->groups));
+}
+
+static const struct conv_case convs[] = {
+	{ 1, 3, 8, 9, 4, 3, 1, 1, 1, 1, 0, false, false, NULL },
+	{ 2, 4, 8, 9, 6, 3, 2, 1, 2, 2, 0, false, false, NULL },
+	{ 1, 4, 8, 8, 4, 3, 1, 1, 1, 4, 0, false, false, NULL },	/* depthwise */
+	{ 1, 4, 8, 8, 8, 3, 2, 1, 1, 4, 0, false, false, NULL },	/* with a multiplier */
+	{ 1, 1, 8, 8, 6, 5, 1, 2, 1, 1, 0, false, false, NULL },	/* one channel counts as depthwise */
+	{ 1, 3, 8, 9, 4, 3, 1, 1, 1, 1, 0, false, false, "0231" },	/* filter in place */
+	{ 1, 4, 8, 8, 4, 3, 1, 1, 1, 4, 0, false, false, "1230" },
+	{ 1, 4, 5, 6, 6, 3, 2, 1, 1, 1, 1, true, false, NULL },
+	{ 1, 4, 5, 6, 6, 3, 2, 1, 1, 2, 0, true, false, NULL },
+	{ 1, 4, 5, 6, 4, 2, 2, 0, 1, 4, 0, true, false, NULL },
+	{ 2, 3, 20, 0, 4, 3, 2, 1, 1, 1, 0, false, true, NULL },
+	{ 2, 4, 20, 0, 4, 3, 1, 2, 2, 4, 0, false, true, NULL },
+	{ 1, 4, 10, 0, 6, 4, 2, 1, 1, 2, 0, true, true, NULL },
+	{ 1, 3, 20, 0, 4, 3, 1, 1, 1, 1, 0, false, true, "021" },
+};
+
+static void convolutions(void **state)
+{
+	for (size_t i = 0; i < sizeof convs / sizeof *convs; i++) {
+		const struct conv_case *c = &convs[i];
+		LAB;
+		struct value *x = c->one_d ? lab_input(lab, F, SIZES(c->n, c->in, c->h)) : lab_input(lab, F, SIZES(c->n, c->in, c->h, c->w));
+		struct xlowered low;
+		double d;
+
+		lab_output(lab, conv_node(lab, x, c));
+		d = lab_run(lab, &low, 1);
+		if (!(d < 1e-5))
+			fail_msg("convolution %zu is off by %g", i, d);
+		if (c->order)
+			assert_ptr_equal(low.named[0].data.data, lab->g->value[1]->data);
+		lab_free(lab);
+	}
+}
+
+static struct value *norm_node(struct lab *lab, struct value *x, int64_t c)
+{
+	return lab_node(lab, "aten._native_batch_norm_legit_no_training.default", V(x), V(lab_constant(lab, F, 0.5, 2, SIZES(c))),
+			V(lab_constant(lab, F, -1, 1, SIZES(c))), V(lab_constant(lab, F, -1, 1, SIZES(c))),
+			V(lab_constant(lab, F, 0.5, 2, SIZES(c))), D(0.1), D(1e-5));
+}
+
+static void convolutions_take_in_batch_norm_and_activation(void **state)
+{
+	for (size_t i = 0; i < sizeof convs / sizeof *convs; i++) {
+		const struct conv_case *c = &convs[i];
+		LAB;
+		struct value *x = c->one_d ? lab_input(lab, F, SIZES(c->n, c->in, c->h)) : lab_input(lab, F, SIZES(c->n, c->in, c->h, c->w));
+		struct xlowered low;
+		double d;
+
+		lab_output(lab, lab_node(lab, "aten.relu.default", V(norm_node(lab, conv_node(lab, x, c), c->out))));
+		d = lab_run(lab, &low, 1);
+		if (!(d < 1e-4))
+			fail_msg("convolution %zu is off by %g", i, d);
+		assert_int_equal(lab_count(&low, X_CLAMP), 0);
+		assert_int_equal(lab_count(&low, X_CONV2D) + lab_count(&low, X_DEPTHWISE_CONV2D) + lab_count(&low, X_CONV_TRANSPOSE_2D), 1);
+		lab_free(lab);
+	}
+}
+
+static void batch_norm_alone(void **state)
+{
+	LAB;
+
+	lab_output(lab, norm_node(lab, lab_input(lab, F, SIZES(2, 5)), 5));
+	lab_output(lab, norm_node(lab, lab_input(lab, F, SIZES(2, 5, 7)), 5));
+	lab_output(lab, norm_node(lab, lab_input(lab, F, SIZES(2, 5, 3, 4)), 5));
+	close_to(lab, NULL, 1e-5);
+	lab_free(lab);
+}
+
+/* Two transposes, at the ends, however long the chain. */
+static void layout_is_kept_between_images(void **state)
+{
+	LAB;
+	struct xlowered low;
+	struct conv_case c = convs[0];
+	struct value *x = lab_input(lab, F, SIZES(1, 3, 8, 8)), *y, *z;
+
+	y = conv_node(lab, x, &c);
+	y = lab_node(lab, "aten.mul.Tensor", V(y), V(lab_node(lab, "aten.sigmoid.default", V(y))));
+	c.in = 4;
+	z = lab_node(lab, "aten.add.Tensor", V(conv_node(lab, y, &c)), V(y), I(1));
+	z = lab_node(lab, "aten.cat.default", VALUES(z, y), I(1));
+	z = lab_node(lab, "aten.slice_copy.Tensor", V(z), I(1), I(1), I(6), I(1));
+	z = lab_node(lab, "aten.constant_pad_nd.default", V(z), INTS(1, 2, 0, 1), D(0.5));
+	lab_output(lab, lab_node(lab, "aten.max_pool2d.default", V(z), INTS(2, 2), INTS(2, 2), INTS(0, 0), INTS(1, 1), B(false)));
+	close_to(lab, &low, 1e-5);
+	assert_int_equal(lab_count(&low, X_STATIC_TRANSPOSE), 2);
+	lab_free(lab);
+}
+
+static void layout_is_kept_between_1d_convolutions(void **state)
+{
+	LAB;
+	struct xlowered low;
+	struct conv_case c = { 1, 4, 20, 0, 4, 3, 1, 1, 1, 1, 0, false, true, NULL };
+	struct value *x = lab_input(lab, F, SIZES(1, 4, 20)), *y = conv_node(lab, x, &c);
+
+	y = lab_node(lab, "aten.leaky_relu.default", V(y), D(0.1));
+	y = lab_node(lab, "aten.add.Tensor", V(conv_node(lab, y, &c)), V(x), I(1));
+	y = lab_node(lab, "aten.mul.Tensor", V(y), V(lab_constant(lab, F, 1, 2, SIZES(4, 1))));
+	lab_output(lab, lab_node(lab, "aten.add.Tensor", V(y), V(lab_constant(lab, F, 1, 2, SIZES(1))), I(1)));
+	close_to(lab, &low, 1e-5);
+	assert_int_equal(lab_count(&low, X_STATIC_TRANSPOSE), 3);	/* in, out, and of the factor */
+	lab_free(lab);
+}
+
+static void channels_last_passes_without_transposes(void **state)
+{
+	LAB;
+	struct xlowered low;
+	struct value *x = lab_input(lab, F, SIZES(1, 3, 8, 8)), *y;
+
+	lab_order(x, "0231");
+	y = conv_node(lab, x, &convs[0]);
+	lab_order(y, "0231");
+	lab_output(lab, y);
+	close_to(lab, &low, 1e-5);
+	assert_int_equal(lab_count(&low, X_STATIC_TRANSPOSE), 0);
+	lab_free(lab);
+}
+
+static void other_dim_orders_are_transposed_at_the_border(void **state)
+{
+	LAB;
+	struct value *x = lab_input(lab, F, SIZES(2, 3, 4)), *y = lab_input(lab, F, SIZES(2, 3, 4, 5));
+
+	lab_order(x, "201");
+	lab_order(y, "3120");
+	lab_output(lab, lab_node(lab, "aten.relu.default", V(x)));
+	lab_output(lab, lab_node(lab, "aten.tanh.default", V(y)));
+	close_to(lab, NULL, 1e-5);
+	lab_free(lab);
+}
+
+static void softmax_is_along_the_last_dimension_after_a_convolution(void **state)
+{
+	LAB;
+	struct value *y = conv_node(lab, lab_input(lab, F, SIZES(1, 3, 8, 8)), &convs[0]);
+
+	lab_output(lab, lab_node(lab, "aten._softmax.default", V(y), I(-1), B(false)));
+	close_to(lab, NULL, 1e-5);
+	lab_free(lab);
+}
+
+static void pooling(void **state)
+{
+	LAB;
+	struct value *x = lab_input(lab, F, SIZES(1, 3, 9, 10));
+
+	lab_output(lab, lab_node(lab, "aten.max_pool2d.default", V(x), INTS(3, 2), INTS(2, 2), INTS(1, 1), INTS(1, 1), B(false)));
+	lab_output(lab, lab_node(lab, "aten.max_pool2d_with_indices.default", V(x), INTS(3, 3), INTS(2, 2), INTS(0, 0), INTS(1, 1), B(true)));
+	lab_output(lab, lab_node(lab, "aten.max_pool2d.default", V(x), INTS(2, 2), INTS(2, 2), INTS(1, 1), INTS(1, 1), B(true)));
+	lab_output(lab, lab_node(lab, "aten.max_pool2d.default", V(x), INTS(3, 2), INTS(2, 2), INTS(0, 0), INTS(2, 1), B(false)));
+	lab_output(lab, lab_node(lab, "aten.avg_pool2d.default", V(x), INTS(3, 3), INTS(2, 1), INTS(1, 0), B(false), B(false), NONE));
+	lab_output(lab, lab_node(lab, "aten.avg_pool2d.default", V(x), INTS(2, 2), INTS(2, 2), INTS(0, 0), B(false), B(true), NONE));
+	lab_output(lab, lab_node(lab, "aten.mean.dim", V(x), INTS(-1, -2), B(true), NONE));
+	lab_output(lab, lab_node(lab, "aten.max.dim", V(x), I(3), B(true)));
+	lab_output(lab, lab_node(lab, "aten.max.dim", V(x), I(2), B(true)));
+	close_to(lab, NULL, 1e-5);
+	lab_free(lab);
+}
+
+static void resizing(void **state)
+{
+	LAB;
+	struct value *x = lab_input(lab, F, SIZES(1, 3, 4, 5));
+
+	lab_output(lab, lab_node(lab, "aten.upsample_bilinear2d.vec", V(x), INTS(8, 11), B(false), NONE));
+	lab_output(lab, lab_node(lab, "aten.upsample_bilinear2d.vec", V(x), INTS(9, 9), B(true), NONE));
+	close_to(lab, NULL, 1e-5);
+	lab_free(lab);
+}
+
+static void prelu_along_the_channels(void **state)
+{
+	LAB;
+	struct xlowered low;
+	struct value *x = lab_input(lab, F, SIZES(2, 3, 4, 5)), *w = lab_constant(lab, F, 0.1, 0.9, SIZES(3));
+
+	lab_output(lab, lab_node(lab, "aten.prelu.default", V(x), V(w)));
+	lab_output(lab, lab_node(lab, "aten.prelu.default", V(x), V(lab_constant(lab, F, 0.1, 0.9, SIZES(1)))));
+	close_to(lab, &low, 1e-5);
+	assert_int_equal(low.nnamed, 0);	/* slopes are read at run time: arguments, not data of the delegate */
+	lab_free(lab);
+}
+
+static void shapes(void **state)
+{
+	LAB;
+	struct value *x = lab_input(lab, F, SIZES(2, 3, 4)), *y = lab_node(lab, "aten.permute_copy.default", V(x), INTS(2, 0, -2));
+
+	lab_output(lab, y);
+	lab_output(lab, lab_node(lab, "aten.view_copy.default", V(y), INTS(4, -1)));
+	lab_output(lab, lab_node(lab, "aten.unsqueeze_copy.default", V(x), I(-1)));
+	lab_output(lab, lab_node(lab, "aten.constant_pad_nd.default", V(x), INTS(1, 0, 0, 2), D(-1)));
+	lab_output(lab, lab_node(lab, "aten.slice_copy.Tensor", V(x), I(-1), I(-3), I(100), I(1)));
+	lab_output(lab, lab_node(lab, "aten._softmax.default", V(x), I(2), B(false)));
+	lab_output(lab, lab_node(lab, "aten.cat.default", VALUES(x, x, x, x, x, x, x, x, x, x, x), I(-2)));
+	close_to(lab, NULL, 1e-5);
+	lab_free(lab);
+}
+
+static void a_permutation_to_nhwc_and_back_costs_nothing(void **state)
+{
+	LAB;
+	struct xlowered low;
+	struct value *x = lab_input(lab, F, SIZES(2, 8, 8, 3)), *y = lab_node(lab, "aten.permute_copy.default", V(x), INTS(0, 3, 1, 2));
+
+	y = conv_node(lab, y, &convs[0]);
+	lab_output(lab, lab_node(lab, "aten.permute_copy.default", V(y), INTS(0, 2, 3, 1)));
+	close_to(lab, &low, 1e-5);
+	assert_int_equal(low.graph.nnodes, 1);
+	lab_free(lab);
+}
+
+static void results_that_are_one_value_get_a_copy(void **state)
+{
+	LAB;
+	struct value *x = lab_input(lab, F, SIZES(2, 3)), *y = lab_node(lab, "aten.relu.default", V(x));
+
+	lab_output(lab, y);
+	lab_output(lab, lab_node(lab, "dim_order_ops._clone_dim_order.default", V(y), B(false), NONE));
+	lab_output(lab, lab_node(lab, "dim_order_ops._clone_dim_order.default", V(x), B(false), NONE));
+	close_to(lab, NULL, 0);
+	lab_free(lab);
+}
+
+static void constants_read_at_run_time_are_arguments(void **state)
+{
+	LAB;
+	struct xlowered low;
+	struct value *x = lab_input(lab, F, SIZES(2, 6)), *w = lab_constant(lab, F, -1, 1, SIZES(6, 6));
+	struct value *y = lab_node(lab, "aten.linear.default", V(x), V(w), NONE);
+
+	lab_output(lab, lab_node(lab, "aten.mul.Tensor", V(y), V(lab_node(lab, "aten.slice_copy.Tensor", V(w), I(0), I(0), I(2), I(1)))));
+	close_to(lab, &low, 1e-5);
+	assert_int_equal(low.ninputs, 2);
+	assert_int_equal(low.nnamed, 1);
+	for (int i = 0; i < low.graph.nvalues; i++)
+		if (low.graph.value[i].data.data)
+			assert_int_equal(low.graph.value[i].external_id, XNONE);
+	lab_free(lab);
+}
+
+static void dynamic_sizes(void **state)
+{
+	for (int i = 1; i <= 3; i++) {
+		LAB;
+		struct value *x = graph_value(lab->g, VALUE_INPUT, F, SIZES(9, 6)), *y;
+
+		x->dynamic = true;
+		graph_add_input(lab->g, x, arg_none());
+		y = lab_node(lab, "aten.linear.default", V(x), V(lab_constant(lab, F, -1, 1, SIZES(4, 6))), NONE);
+		y = lab_node(lab, "aten._softmax.default", V(norm_node(lab, y, 4)), I(-1), B(false));
+		lab_output(lab, lab_node(lab, "aten.view_copy.default", V(y), INTS(-1, 2, 2)));
+		if (!(lab_run(lab, NULL, i / 3.0) < 1e-5))
+			fail_msg("off at %d/3 of the bound", i);
+		lab_free(lab);
+	}
+}
+
+static void halves(void **state)
+{
+	LAB;
+	struct value *x = lab_input(lab, DTYPE_F16, SIZES(2, 6));
+
+	lab_output(lab, lab_node(lab, "aten.linear.default", V(x), V(lab_constant(lab, DTYPE_F16, -1, 1, SIZES(4, 6))),
+				 V(lab_constant(lab, DTYPE_F16, -1, 1, SIZES(4)))));
+	lab_output(lab, lab_node(lab, "aten.add.Tensor", V(x), V(x), I(1)));
+	close_to(lab, NULL, 5e-3);
+	lab_free(lab);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(elementwise_operators),
+		cmocka_unit_test(roots_and_logarithm),
+		cmocka_unit_test(elementwise_with_arguments),
+		cmocka_unit_test(binary_operators_broadcast),
+		cmocka_unit_test(an_activation_goes_into_what_it_follows),
+		cmocka_unit_test(an_activation_stays_when_its_input_is_read_elsewhere),
+		cmocka_unit_test(linear_in_every_layout),
+		cmocka_unit_test(matrix_products),
+		cmocka_unit_test(linear_takes_in_batch_norm),
+		cmocka_unit_test(convolutions),
+		cmocka_unit_test(convolutions_take_in_batch_norm_and_activation),
+		cmocka_unit_test(batch_norm_alone),
+		cmocka_unit_test(layout_is_kept_between_images),
+		cmocka_unit_test(layout_is_kept_between_1d_convolutions),
+		cmocka_unit_test(channels_last_passes_without_transposes),
+		cmocka_unit_test(other_dim_orders_are_transposed_at_the_border),
+		cmocka_unit_test(softmax_is_along_the_last_dimension_after_a_convolution),
+		cmocka_unit_test(pooling),
+		cmocka_unit_test(resizing),
+		cmocka_unit_test(prelu_along_the_channels),
+		cmocka_unit_test(shapes),
+		cmocka_unit_test(a_permutation_to_nhwc_and_back_costs_nothing),
+		cmocka_unit_test(results_that_are_one_value_get_a_copy),
+		cmocka_unit_test(constants_read_at_run_time_are_arguments),
+		cmocka_unit_test(dynamic_sizes),
+		cmocka_unit_test(halves),
+	};
+
+	return RUN_TAP(tests);
+}
