@@ -111,12 +111,66 @@ static bool is_swap(const struct node *permute)
 	return node_ints(permute, 1, dims, 2, &n) && n == 2 && (dims[0] == 1 || dims[0] == -1) && (dims[1] == 0 || dims[1] == -2);
 }
 
+/* The operand of a commutative node beside `one`. */
+static struct value *other_operand(const struct node *n, const struct value *one)
+{
+	return node_input(n, 0) == one ? node_input(n, 1) : node_input(n, 1) == one ? node_input(n, 0) : NULL;
+}
+
+/* What an expand_copy reads; NULL when v is none, or sizes are not known. */
+static struct value *expanded(struct value *v, struct form *f)
+{
+	struct node *n = maker(v, "aten.expand_copy.default");
+
+	if (!n || !node_input(n, 0) || v->dynamic)
+		return NULL;
+	form_add(f, n);
+	return node_input(n, 0);
+}
+
+/* A linear on a transposed activation: bmm(expand(x), expand(permute(w))) [+ bias]. The expand of x changes nothing;
+ * that of the weight repeats it for every batch. */
+static bool match_bmm(struct node *bmm, struct form *f)
+{
+	struct value *x = node_input(bmm, 0), *wide = node_input(bmm, 1), *same, *weight;
+	const struct node *add = only_user(bmm->out[0]);
+	struct node *permute;
+
+	*f = (struct form){ .op = "aten.linear.default", .nargs = 3, .anchor = bmm };
+	weight = wide ? expanded(wide, f) : NULL;
+	permute = maker(weight, "aten.permute_copy.default");
+	if (!x || !permute || weight->rank != 2 || !is_swap(permute) || !node_input(permute, 0))
+		return false;
+	form_add(f, permute);
+	same = maker(x, "aten.expand_copy.default") ? node_input(x->def, 0) : NULL;
+	if (same && !x->dynamic && value_same_shape(same, x)) {
+		form_add(f, x->def);
+		x = same;
+	}
+	f->arg[0] = arg_value(x);
+	f->arg[1] = arg_value(node_input(permute, 0));
+	f->arg[2] = arg_none();
+	form_add(f, bmm);
+	if (add && op_is(add->op, "aten.add.Tensor") && node_double(add, 2, 1) == 1) {
+		struct value *bias = other_operand(add, bmm->out[0]);
+
+		if (bias && bias->kind == VALUE_CONSTANT && bias->rank == 1 && bias->size[0] == wide->size[2] &&
+		    value_same_shape(add->out[0], bmm->out[0])) {
+			f->arg[2] = arg_value(bias);
+			form_add(f, (struct node *)add);
+		}
+	}
+	return true;
+}
+
 static bool match_linear(struct node *mm, struct form *f)
 {
 	const struct value *weight = node_input(mm, op_weight_arg(mm->op)), *bias = node_input(mm, op_bias_arg(mm->op));
 	struct node *permute = maker(weight, "aten.permute_copy.default");
 	int64_t out = mm->out[0]->size[1];
 
+	if (op_is(mm->op, "aten.bmm.default"))
+		return match_bmm(mm, f);
 	if (op_is(mm->op, "aten.addmm.default")) {
 		if (node_double(mm, 3, 1) != 1 || node_double(mm, 4, 1) != 1 || !bias || bias->rank != 1 || bias->size[0] != out)
 			return false;
@@ -154,12 +208,6 @@ static bool is_number(struct value *v, double number, struct form *f)
 	if (cast)
 		form_add(f, cast);
 	return true;
-}
-
-/* The operand of a commutative node beside `one`. */
-static struct value *other_operand(const struct node *n, const struct value *one)
-{
-	return node_input(n, 0) == one ? node_input(n, 1) : node_input(n, 1) == one ? node_input(n, 0) : NULL;
 }
 
 static bool match_clamps(struct value *v, struct form *f, struct value **in)
@@ -277,7 +325,8 @@ static bool may_be_part(const struct op *op)
 {
 	static const char *const names[] = {
 		"aten.permute_copy.default", "aten.view_copy.default", "aten.mm.default", "aten.addmm.default", "aten.add.Tensor",
-		"aten.clamp.default", "aten.mul.Tensor", "aten.div.Tensor", "aten.gt.Scalar", "aten.where.self",
+		"aten.clamp.default", "aten.mul.Tensor", "aten.div.Tensor", "aten.gt.Scalar", "aten.where.self", "aten.bmm.default",
+		"aten.expand_copy.default",
 		"dim_order_ops._to_dim_order_copy.default", "aten.sym_size.int", NULL,
 	};
 

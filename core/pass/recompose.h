@@ -2,7 +2,8 @@
  *
  * Each form is proved on the dataflow (facts: partition, 4.2), and values that something else reads stay:
  *   linear     [view to 2-D ->] mm or addmm (alpha = beta = 1, 1-D bias) with permute [1,0] of a stored weight, plain or
- *              dequantised [-> view back to N-D]; sizes in the views may be symbolic
+ *              dequantised [-> view back to N-D]; sizes in the views may be symbolic. Or, for a transposed activation,
+ *              bmm with that permute expanded over the batch [+ 1-D bias]
  *   hardswish  x * min(max(x + 3, 0), 6) / 6, the numbers being constants
  *   prelu      where(x > 0, x, w * x), w one number or one a channel
  * Only what XNNPACK then takes is put together. */
@@ -30,7 +31,7 @@ bool recompose_part(const struct graph *g, const struct node *n, struct form *f)
 
 int recompose_apply(struct graph *g, struct error *err);	/* how many, -1 on failure */
 
-/* One mm or addmm as linear, whatever its weight's permute reads, taken by XNNPACK or not: for the linear
+/* One mm, addmm or bmm as linear, whatever its weight's permute reads, taken by XNNPACK or not: for the linear
  * conversion, which has decided that it may. Views around it go where they fold. */
 bool recompose_linear(struct graph *g, struct node *mm, struct error *err);
 

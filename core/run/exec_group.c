@@ -24,7 +24,7 @@ static bool lowered_graph(struct exec *e, int group, struct xgraph *x, struct st
 {
 	struct xlowered low = { 0 };
 
-	if (!xnn_lower(&low, e->graph, group, &e->mem, err))
+	if (!xnn_lower_unkeyed(&low, e->graph, group, &e->mem, err))
 		return false;
 	*x = low.graph;
 	s->nargs = low.nargs;

@@ -6,7 +6,10 @@
 #include <pthreadpool.h>
 #include <string.h>
 
-struct live_pool { pthreadpool_t threads; };
+struct live_pool {
+	pthreadpool_t threads;
+	struct { bool done, ok; struct error why; } trial[XD_COUNT];	/* by datatype of a weight */
+};
 
 struct external {		/* an argument of the call */
 	const struct xvalue *value;	/* NULL: the id is not used */
@@ -210,7 +213,7 @@ static void note_externals(struct live *l, const struct xgraph *x)
 		}
 }
 
-bool live_open(struct live **out, const struct xgraph *x, struct live_pool *pool, bool profile, struct error *err)
+static bool open_runtime(struct live **out, const struct xgraph *x, struct live_pool *pool, bool profile, struct error *err)
 {
 	struct live *l = mem_alloc(sizeof *l);
 	struct live_build b = { .x = x, .mem = &l->mem };
@@ -231,6 +234,33 @@ bool live_open(struct live **out, const struct xgraph *x, struct live_pool *pool
 	return ok;
 }
 
+bool live_open_untried(struct live **out, const struct xgraph *x, struct live_pool *pool, struct error *err)
+{
+	return open_runtime(out, x, pool, false, err);
+}
+
+/* Weights of a kind that came out wrong before are not run. */
+static bool trials_pass(const struct xgraph *x, struct live_pool *pool, struct error *err)
+{
+	for (int i = 0; i < x->nvalues; i++) {
+		enum xdatatype d = x->value[i].datatype;
+
+		if (d != XD_QCINT4 && d != XD_QBINT4 && d != XD_QCINT8)
+			continue;
+		if (!pool->trial[d].done) {
+			pool->trial[d].done = true;
+			pool->trial[d].ok = live_trial(d, pool, &pool->trial[d].why);
+		}
+		if (!pool->trial[d].ok)
+			return error_set(err, pool->trial[d].why.code, "%s", pool->trial[d].why.text);
+	}
+	return true;
+}
+
+bool live_open(struct live **out, const struct xgraph *x, struct live_pool *pool, bool profile, struct error *err)
+{
+	return trials_pass(x, pool, err) && open_runtime(out, x, pool, profile, err);
+}
 void live_close(struct live *l)
 {
 	if (!l)

@@ -4,6 +4,7 @@
 
 #include "core/base/map.h"
 #include "core/format/xgraph.h"
+#include "core/xnn/live.h"
 
 #include <xnnpack.h>
 
@@ -25,6 +26,10 @@ bool live_check(const struct live_build *b, const struct xnode *n, struct error 
 bool live_check_value(const struct xvalue *v, struct error *err);
 /* Whether XNNPACK packs this input of the node (filter, bias), and so does not read it when it runs. */
 bool live_is_packed(const struct xnode *n, int field);
+
+/* live_trial.c: a small linear with weights of this kind, compared with what it must give. */
+bool live_trial(enum xdatatype d, struct live_pool *pool, struct error *err);
+bool live_open_untried(struct live **out, const struct xgraph *x, struct live_pool *pool, struct error *err);
 
 const char *live_status(int status);	/* enum xnn_status as words */
 
