@@ -4,12 +4,13 @@
  * that an edit around it can be checked. Three ways through: a matrix product over patches (im2col, never stored whole);
  * direct loops where a group has few output channels (depthwise); and, transposed, a product of weights and input
  * whose rows are added to where they fall. The first two sum in the stock order: channel, then tap. */
+#include "core/op/conv.h"
 #include "core/op/matmul.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { SPATIAL = 3, FEW_CHANNELS = 4, STRIP_BYTES = 16384, COLUMNS_BYTES = 1 << 22 };
+enum { SPATIAL = CONV_SPATIAL, FEW_CHANNELS = 4, STRIP_BYTES = 16384, COLUMNS_BYTES = 1 << 22 };
 
 /* Every convolution as a 3-D one: leading spatial dimensions of size 1 are put in. */
 struct conv {
@@ -24,12 +25,6 @@ struct conv {
 };
 
 /* ---- checks ---- */
-
-struct conv_args {
-	int nd;		/* spatial dimensions */
-	int64_t stride[SPATIAL], pad[SPATIAL], dilation[SPATIAL], out_pad[SPATIAL], groups;
-	bool transposed;
-};
 
 /* One number stands for all dimensions. */
 static bool read_list(struct call *c, int i, const char *what, int nd, int64_t min, int64_t *at, struct error *err)
@@ -49,17 +44,17 @@ static bool read_list(struct call *c, int i, const char *what, int nd, int64_t m
 	return true;
 }
 
-static bool read_args(struct call *c, int nd, struct conv_args *a, struct error *err)
+bool conv_read_args(struct call *c, int first, int nd, struct conv_args *a, struct error *err)
 {
 	a->nd = nd;
-	a->transposed = call_bool(c, 6, false);
-	a->groups = call_int(c, 8, 1);
-	if (!read_list(c, 3, "stride", nd, 1, a->stride, err) || !read_list(c, 4, "padding", nd, 0, a->pad, err) ||
-	    !read_list(c, 5, "dilation", nd, 1, a->dilation, err))
+	a->transposed = call_bool(c, first + 3, false);
+	a->groups = call_int(c, first + 5, 1);
+	if (!read_list(c, first, "stride", nd, 1, a->stride, err) || !read_list(c, first + 1, "padding", nd, 0, a->pad, err) ||
+	    !read_list(c, first + 2, "dilation", nd, 1, a->dilation, err))
 		return false;
 	if (!a->transposed)
 		return true;
-	if (!read_list(c, 7, "output padding", nd, 0, a->out_pad, err))
+	if (!read_list(c, first + 4, "output padding", nd, 0, a->out_pad, err))
 		return false;
 	for (int d = 0; d < nd; d++)
 		if (a->out_pad[d] >= a->stride[d] && a->out_pad[d] >= a->dilation[d])
@@ -83,23 +78,20 @@ static bool check_tensors(struct call *c, struct error *err)
 	return call_image_order(c, 0, err);
 }
 
-static bool check_channels(struct call *c, const struct conv_args *a, struct error *err)
+static bool check_channels(struct call *c, const struct conv_args *a, const struct tensor *in, const struct tensor *w,
+			   int64_t *makes, struct error *err)
 {
-	struct tensor *in = call_tensor(c, 0), *w = call_tensor(c, 1), *bias = call_tensor(c, 2);
-	int64_t takes = a->transposed ? w->size[0] : 0, makes = w->size[0];
+	int64_t takes = a->transposed ? w->size[0] : 0;
 
+	*makes = w->size[0];
 	if (a->groups < 1 || w->size[0] < a->groups || w->size[0] % a->groups)
 		return call_fail(c, err, "%lld groups do not divide a weight of %lld", (long long)a->groups,
 				 (long long)w->size[0]);
-	if (!a->transposed && __builtin_mul_overflow(a->groups, w->size[1], &takes))
-		return call_fail(c, err, "too many channels");
-	if (a->transposed && __builtin_mul_overflow(a->groups, w->size[1], &makes))
+	if (__builtin_mul_overflow(a->groups, w->size[1], a->transposed ? makes : &takes))
 		return call_fail(c, err, "too many channels");
 	if (in->size[1] != takes)
 		return call_fail(c, err, "the input has %lld channels, the weight takes %lld", (long long)in->size[1],
 				 (long long)takes);
-	if (bias && (bias->rank != 1 || bias->size[0] != makes || !dtype_in(bias->dtype, DTYPES_REAL)))
-		return call_fail(c, err, "the bias must be one number for each of %lld channels", (long long)makes);
 	return true;
 }
 
@@ -113,27 +105,41 @@ static int64_t out_size(const struct conv_args *a, int64_t in, int64_t k, int d)
 	return (in + 2 * a->pad[d] - a->dilation[d] * (k - 1) - 1) / a->stride[d] + 1;
 }
 
-static bool convolution_shape(struct call *c, struct error *err)
+bool conv_output(struct call *c, const struct conv_args *a, const struct tensor *in, const struct tensor *w, struct tensor *out,
+		 struct error *err)
 {
-	struct tensor *in, *w, *out = c->out[0];
-	struct conv_args a;
+	int64_t makes;
 
-	if (!check_tensors(c, err))
-		return false;
-	in = call_tensor(c, 0), w = call_tensor(c, 1);
-	if (!read_args(c, in->rank - 2, &a, err) || !check_channels(c, &a, err))
+	if (!check_channels(c, a, in, w, &makes, err))
 		return false;
 	tensor_set_like(out, in);
-	out->size[1] = !in->size[1] ? 0 : a.transposed ? a.groups * w->size[1] : w->size[0];
-	for (int d = 0; d < a.nd; d++) {
+	out->size[1] = in->size[1] ? makes : 0;
+	for (int d = 0; d < a->nd; d++) {
 		if (in->size[2 + d] > INT32_MAX || w->size[2 + d] > INT32_MAX)
 			return call_fail(c, err, "a dimension is too large");
-		out->size[2 + d] = out_size(&a, in->size[2 + d], w->size[2 + d], d);
+		out->size[2 + d] = out_size(a, in->size[2 + d], w->size[2 + d], d);
 		if (out->size[2 + d] <= 0)
 			return call_fail(c, err, "%lld input positions are too few for a kernel of %lld",
 					 (long long)in->size[2 + d], (long long)w->size[2 + d]);
 	}
 	tensor_set_strides(out);
+	return true;
+}
+
+static bool convolution_shape(struct call *c, struct error *err)
+{
+	struct tensor *in, *w, *bias, *out = c->out[0];
+	struct conv_args a;
+	int64_t makes;
+
+	if (!check_tensors(c, err))
+		return false;
+	in = call_tensor(c, 0), w = call_tensor(c, 1), bias = call_tensor(c, 2);
+	if (!conv_read_args(c, 3, in->rank - 2, &a, err) || !conv_output(c, &a, in, w, out, err))
+		return false;
+	makes = a.transposed ? a.groups * w->size[1] : w->size[0];
+	if (bias && (bias->rank != 1 || bias->size[0] != makes || !dtype_in(bias->dtype, DTYPES_REAL)))
+		return call_fail(c, err, "the bias must be one number for each of %lld channels", (long long)makes);
 	return true;
 }
 
@@ -409,7 +415,7 @@ static bool convolution_kernel(struct call *c, struct error *err)
 
 	if (!tensor_numel(out))
 		return true;
-	if (!read_args(c, in->rank - 2, &a, err))
+	if (!conv_read_args(c, 3, in->rank - 2, &a, err))
 		return false;
 	set_geometry(&v, &a, in, w, out);
 	v.src = plain_read(c, in, v.kind, err);
