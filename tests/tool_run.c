@@ -77,7 +77,7 @@ int main(int argc, char **argv)
 	const char *model = NULL, *data[MAX_FILES];
 	int ncalls = 0, ndata = 0, repeat = 1;
 	double tol = 1e-3, diff = 0, first = 0, load, t0, *ms;
-	struct exec_options opt = { .engine = ENGINE_FILED, .threads = 1 };
+	struct exec_options opt = { .engine = ENGINE_FILED, .threads = 1, .state = exec_state_new() };
 	struct exec **exec;
 	struct program *p;
 	struct arena mem = { 0 };
@@ -164,6 +164,7 @@ int main(int argc, char **argv)
 	       diff <= tol ? "true" : "false", load, first, ms[0], ms[repeat / 2], diff);
 	for (int m = 0; m < p->nmethods; m++)
 		exec_close(exec[m]);
+	exec_state_free(opt.state);
 	program_close(p);
 	arena_free(&mem);
 	return diff <= tol ? 0 : 1;

@@ -93,7 +93,7 @@ static bool open_exec(struct exec *e, struct error *err)
 		return false;
 	if (e->option.where)
 		memset(e->option.where, 0, WHERE_BYTES);
-	exec_reset(e);
+	e->seed = e->option.seed;
 	return true;
 }
 
@@ -115,13 +115,7 @@ bool exec_open(struct exec **out, const struct program *p, const struct graph *g
 
 void exec_reset(struct exec *e)
 {
-	for (int i = 0; i < e->nstates; i++) {
-		struct state *s = &e->state[i];
-
-		memset(s->data, 0, s->bytes);
-		if (s->initial)
-			memcpy(s->data, s->initial, s->initial_bytes);
-	}
+	exec_state_reset(e->state);
 	e->seed = e->option.seed;
 }
 
@@ -131,6 +125,7 @@ void exec_close(struct exec *e)
 		return;
 	exec_close_groups(e);
 	graph_free(e->own);
+	exec_state_free(e->own_state);
 	arena_free(&e->scratch);
 	arena_free(&e->mem);
 	mem_free(e);

@@ -16,6 +16,12 @@ enum engine {
 };
 extern const char *const engine_names[ENGINES];	/* "filed", "portable", "xnnpack" */
 
+/* What the methods of a program keep between runs: execs that are given the same one share it, as methods of one
+ * loaded program do. It must outlive them. */
+struct exec_state;
+struct exec_state *exec_state_new(void);
+void exec_state_free(struct exec_state *s);
+
 struct exec_options {
 	enum engine engine;
 	int threads;
@@ -23,6 +29,7 @@ struct exec_options {
 	uint64_t seed;		/* of random operators */
 	char *where;		/* WHERE_BYTES that get the id of what is being made or run, for whoever may have to
 				 * tell what we died of; NULL: nobody asks */
+	struct exec_state *state;	/* NULL: its own */
 };
 enum { WHERE_BYTES = 64 };
 
@@ -36,7 +43,7 @@ bool exec_run(struct exec *e, struct tensor *const *input, int ninputs, struct e
 /* Output i of the last run; lives until the next. NULL where the method returns no tensor and no number. */
 const struct tensor *exec_output(const struct exec *e, int i);
 int exec_noutputs(const struct exec *e);
-void exec_reset(struct exec *e);	/* state back to its initial bytes */
+void exec_reset(struct exec *e);	/* state, all that is shared, back to its initial bytes */
 void exec_close(struct exec *e);
 
 /* The graph that is run: the one given, or for ENGINE_XNNPACK its clone. */

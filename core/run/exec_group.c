@@ -88,17 +88,6 @@ static bool open_pool(struct exec *e, struct error *err)
 	return e->pool || live_pool_open(&e->pool, e->option.threads, err);
 }
 
-static bool is_foreign(const struct exec *e, const struct group *g, struct error *err)
-{
-	const struct pte_plan *plan = e->program ? &e->program->pte.plan[e->graph->plan] : NULL;
-
-	if (!g->foreign)
-		return false;
-	error_set(err, ERROR_UNSUPPORTED, "a delegate of %s, which does not run here",
-		  plan && g->filed >= 0 && g->filed < plan->ndelegates ? plan->delegate[g->filed].id : "another backend");
-	return true;
-}
-
 bool exec_open_group(struct exec *e, const struct unit *u, struct step *s, bool *made, struct error *err)
 {
 	const struct group *g = &e->graph->group[u->group];
@@ -106,7 +95,9 @@ bool exec_open_group(struct exec *e, const struct unit *u, struct step *s, bool 
 	struct error why = { 0 };
 
 	*made = false;
-	if (is_foreign(e, g, err) || !open_pool(e, err))
+	if (g->foreign)		/* another backend's, or broken: the same call tells why */
+		return program_delegate(e->program, e->graph->plan, g->filed, x, &e->mem, err);
+	if (!open_pool(e, err))
 		return false;
 	*made = (g->filed >= 0 && !g->changed ? filed_graph(e, g, x, s, &why) : lowered_graph(e, u->group, x, s, &why)) &&
 		find_arguments(e, x, s, &why) && live_supports(x, &why) &&

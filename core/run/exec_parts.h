@@ -41,6 +41,14 @@ struct place {
 	bool padded;		/* XNNPACK reads it */
 };
 
+/* What a slot holds. */
+struct state { uint8_t *data; const uint8_t *initial; size_t initial_bytes, bytes; bool begun; };
+
+struct exec_state {
+	struct arena mem;
+	vec(struct state) slot;
+};
+
 struct exec {
 	const struct program *program;
 	const struct graph *graph;	/* what is run */
@@ -53,8 +61,7 @@ struct exec {
 	struct place *place;
 	struct tensor **tensor;		/* by value id */
 	struct tensor *literal;		/* by output: numbers that the method returns */
-	struct state { uint8_t *data; const uint8_t *initial; size_t initial_bytes, bytes; } *state;	/* by slot */
-	int nstates;
+	struct exec_state *state, *own_state;	/* own: freed with us */
 	uint64_t seed;
 	struct live_pool *pool;
 	vec(const char *) missing;
@@ -67,6 +74,12 @@ void exec_close_groups(struct exec *e);
 
 /* exec_plan.c: gives every value a tensor, and memory if it needs some. */
 bool exec_plan(struct exec *e, struct error *err);
+
+bool exec_no_memory(const struct exec *e, size_t bytes, struct error *err);
+
+/* exec_state.c */
+bool exec_plan_state(struct exec *e, struct error *err);
+void exec_state_reset(struct exec_state *s);
 
 /* exec_bind.c: the operands of a kernel's call, with these tensors by value id. */
 bool exec_bind(struct step *s, const struct graph *g, struct tensor *const *tensor, struct arena *a, struct error *err);

@@ -82,7 +82,7 @@ static void find_lifetimes(struct exec *e)
 			touch(g->output[i].value, &(struct touching){ e, e->nsteps + 1, false });
 }
 
-static bool out_of_memory(const struct exec *e, size_t bytes, struct error *err)
+bool exec_no_memory(const struct exec *e, size_t bytes, struct error *err)
 {
 	return error_set(err, ERROR_MEMORY, "%s: %zu bytes are not to be had", e->graph->method, bytes);
 }
@@ -111,52 +111,7 @@ static bool plan_block(struct exec *e, struct error *err)
 		if (lives_in_block(e, g->value[i]))
 			e->tensor[i]->data = block + life[n++].offset;
 	arena_free(&mem);
-	return block || out_of_memory(e, bytes, err);
-}
-
-static struct state *state_of(const struct exec *e, const struct value *v)
-{
-	return v->kind == VALUE_STATE ? &e->state[v->state_slot] : NULL;
-}
-
-static bool find_states(struct exec *e, struct error *err)
-{
-	const struct graph *g = e->graph;
-
-	for (int i = 0; i < g->nvalues; i++)
-		if (g->value[i]->kind == VALUE_STATE && g->value[i]->state_slot >= e->nstates)
-			e->nstates = g->value[i]->state_slot + 1;
-	e->state = arena_array(&e->mem, (size_t)e->nstates, sizeof *e->state);
-	for (int i = 0; i < g->nvalues; i++) {
-		const struct value *v = g->value[i];
-		struct state *s;
-
-		if (v->kind != VALUE_STATE)
-			continue;
-		if (v->state_slot < 0)
-			return error_set(err, ERROR_RUN, "%s: state %s has no slot", g->method, v->name);
-		s = state_of(e, v);
-		if (v->bytes > s->bytes)
-			s->bytes = v->bytes;
-		if (v->data && v->bytes > s->initial_bytes) {
-			s->initial = v->data;
-			s->initial_bytes = v->bytes;
-		}
-	}
-	return true;
-}
-
-static bool plan_state(struct exec *e, struct error *err)
-{
-	if (!find_states(e, err))
-		return false;
-	for (int i = 0; i < e->nstates; i++)
-		if (!(e->state[i].data = arena_try(&e->mem, e->state[i].bytes + OVER_READ)))
-			return out_of_memory(e, e->state[i].bytes, err);
-	for (int i = 0; i < e->graph->nvalues; i++)
-		if (state_of(e, e->graph->value[i]))
-			e->tensor[i]->data = state_of(e, e->graph->value[i])->data;
-	return true;
+	return block || exec_no_memory(e, bytes, err);
 }
 
 /* Bytes that may be read from p on, in the mapping of a file that holds it; else 0. */
@@ -190,7 +145,7 @@ static bool plan_constant(struct exec *e, const struct value *v, struct error *e
 		return true;
 	t->data = arena_try(&e->mem, v->bytes + OVER_READ);
 	if (!t->data)
-		return out_of_memory(e, v->bytes, err);
+		return exec_no_memory(e, v->bytes, err);
 	if (v->bytes)
 		memcpy(t->data, v->data, v->bytes);
 	return true;
@@ -238,7 +193,7 @@ bool exec_plan(struct exec *e, struct error *err)
 	find_views(e);
 	find_lifetimes(e);
 	plan_literals(e);
-	if (!plan_block(e, err) || !plan_state(e, err))
+	if (!plan_block(e, err) || !exec_plan_state(e, err))
 		return false;
 	for (int i = 0; i < g->nvalues; i++)
 		if (g->value[i]->kind == VALUE_CONSTANT && e->place[i].last >= 0 && !plan_constant(e, g->value[i], err))

@@ -163,7 +163,8 @@ static bool find_method(struct child *c, struct error *err)
 static bool set_up(struct child *c, struct error *err)
 {
 	struct cpu cpu;
-	struct exec_options o = { c->job.engine, c->job.threads, c->job.node_times, c->job.seed, c->where->at };
+	struct exec_options o = { .engine = c->job.engine, .threads = c->job.threads, .time_nodes = c->job.node_times,
+		.seed = c->job.seed, .where = c->where->at };
 	double t;
 
 	if (!o.threads) {
