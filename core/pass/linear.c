@@ -14,8 +14,8 @@ enum label { LABEL_UNIT, LABEL_BATCH, LABEL_K, LABEL_N };
 struct walk {
 	struct value *at;
 	enum label label[MAX_RANK];
-	struct value *dequantized;	/* the last dequantise on the way gave this, transposed once */
-	bool dequantize;		/* there was one */
+	struct value *weight;		/* on the way, [n, k]: nothing but ones came and went since */
+	bool dequantize;		/* a dequantise was passed: the weight is what it gives */
 };
 
 static bool is_transposed(const struct walk *w)
@@ -39,6 +39,7 @@ static bool walk_permute(struct walk *w, const struct node *n)
 	for (int d = 0; d < count; d++)
 		from[dims[d] < 0 ? dims[d] + count : dims[d]] = w->label[d];
 	memcpy(w->label, from, sizeof from);
+	w->weight = NULL;
 	return true;
 }
 
@@ -103,13 +104,14 @@ static bool walk_step(struct walk *w)
 		return false;
 	if (dequantize) {
 		w->dequantize = true;
-		w->dequantized = is_transposed(w) ? w->at : NULL;
 	} else if (op_is(n->op, "aten.permute_copy.default") ? !walk_permute(w, n) :
 		   op_is(n->op, "aten.expand_copy.default") ? !walk_expand(w, in) :
 		   n->op->flags & OP_VIEW ? !walk_view(w, in) : true) {
 		return false;
 	}
 	w->at = in;
+	if (!w->dequantize && is_transposed(w))
+		w->weight = in;
 	return true;
 }
 
@@ -184,13 +186,10 @@ static bool decide(struct folding *f, int method, const struct node *n, struct l
 	if (!fine_bias(n, row))
 		return false;
 	w = walk_from(weight);
-	if (is_transposed(&w)) {
-		if (w.dequantize && !is_dequantized(x))
-			return stay(row, "weight_only_quant", "the weight is quantised, the activation is not");
-		return !w.dequantize || w.dequantized ||
-			stay(row, "not_a_transpose", "the weight is transposed before it is dequantised");
-	}
-	if (w.at->rank == 2 && w.at->kind == VALUE_CONSTANT)
+	if (w.weight)
+		return !w.dequantize || is_dequantized(x) ||
+			stay(row, "weight_only_quant", "the weight is quantised, the activation is not");
+	if (w.at->kind == VALUE_CONSTANT && w.at->rank > 1 && w.label[w.at->rank - 1] == LABEL_N)
 		return stay(row, "transpose_folded", "the constant holds the transposed weight already: it is lowered as it is");
 	if (w.at->def && has_transpose_upstream(f, method, w.at))
 		return stay(row, "transpose_upstream", "the transpose lies upstream of the operator that computes the weight");
@@ -298,7 +297,7 @@ static bool convert_bmm(struct graph *g, struct node *n, struct value *weight, s
 static bool convert(struct graph *g, struct node *n, struct error *err)
 {
 	struct walk w = walk_from(node_input(n, op_weight_arg(n->op)));
-	struct value *weight = w.dequantized ? w.dequantized : w.at, *permuted = node_input(n, op_weight_arg(n->op));
+	struct value *weight = w.weight, *permuted = node_input(n, op_weight_arg(n->op));
 
 	if (op_is(n->op, "aten.bmm.default"))
 		return convert_bmm(g, n, weight, err);

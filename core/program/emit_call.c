@@ -70,7 +70,19 @@ static int operator_index(struct method_out *m, const char *kernel)
 	return m->operator.n - 1;
 }
 
-static bool push_args(struct call_out *c)
+/* The letter that the value in the file stands for, where there is no schema. */
+static char filed_kind(const struct call_out *c, const struct pte_instruction *call, int i)
+{
+	static const char kinds[] = {
+		[PTE_INT_LIST] = 'A', [PTE_DOUBLE_LIST] = 'F', [PTE_BOOL_LIST] = 'O', [PTE_TENSOR_LIST] = 'L',
+		[PTE_OPTIONAL_TENSOR_LIST] = 'l',
+	};
+	enum pte_tag tag = c->m->filed->value[call->arg[i]].tag;
+
+	return tag < sizeof kinds ? kinds[tag] : '\0';
+}
+
+static bool push_args(struct call_out *c, const struct pte_instruction *pattern)
 {
 	const struct node *n = c->node;
 	int options = op_options_arg(n->op);
@@ -80,7 +92,7 @@ static bool push_args(struct call_out *c)
 
 		if (options >= 0 && i >= options && i < options + 4)
 			continue;
-		if (!emit_arg(c->m, op_arg_kind(n->op, i), &n->arg[i], &index, c->err))
+		if (!emit_arg(c->m, pattern ? filed_kind(c, pattern, i) : op_arg_kind(n->op, i), &n->arg[i], &index, c->err))
 			return false;
 		push_arg(c, index);
 	}
@@ -132,7 +144,7 @@ static bool emit_kernel(struct call_out *c)
 	if (!kernel_of(c->node->op))
 		return error_set(c->err, ERROR_REFUSED, "%s: no kernel of the stock runtime computes %s",
 				 node_id(c->m->g, c->node, id, sizeof id), c->node->op->name);
-	if (!push_args(c) || !push_outs(c))
+	if (!push_args(c, NULL) || !push_outs(c))
 		return false;
 	push_call(c, PTE_KERNEL, operator_index(c->m, kernel_of(c->node->op)));
 	return true;
@@ -207,7 +219,7 @@ static bool emit_opaque(struct call_out *c)
 
 	if (!call || call->call != PTE_KERNEL || call->nargs <= c->node->nargs)
 		return error_set(c->err, ERROR_UNSUPPORTED, "%s: %s has no call in the file to follow", c->m->g->method, c->node->op->name);
-	if (!push_args(c))
+	if (!push_args(c, call))
 		return false;
 	for (int i = c->node->nargs; i < call->nargs; i++)
 		if (!push_filed_tail(c, call, call->arg[i]))

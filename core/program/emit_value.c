@@ -321,7 +321,7 @@ static bool emit_list_arg(struct method_out *m, char kind, const struct arg *a, 
 
 	if (kind == 'F' || (kind == '\0' && first && first->kind == ARG_DOUBLE))
 		return emit_doubles(m, a, index, err);
-	if (first && first->kind == ARG_BOOL) {
+	if (kind == 'O' || (first && first->kind == ARG_BOOL)) {
 		*index = emit_bools(m, a);
 		return true;
 	}
@@ -354,6 +354,7 @@ static bool literal_value(char kind, const struct arg *a, struct pte_value *v)
 	}
 }
 
+/* Kinds are the letters of op.h, and 'O' for a list of bools; '\0' goes by what the argument is. */
 bool emit_arg(struct method_out *m, char kind, const struct arg *a, int *index, struct error *err)
 {
 	struct pte_value v;
