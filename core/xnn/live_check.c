@@ -57,12 +57,8 @@ static bool check_linear(const struct live_build *b, const struct xnode *n, stru
 	if (filter->rank != 2 || in->rank < 1 || in->dim[in->rank - 1] != filter->dim[!swapped] ||
 	    (bias && (bias->rank != 1 || bias->dim[0] != filter->dim[swapped])))
 		return error_set(err, ERROR_UNSUPPORTED, "sizes of input, filter and bias of a FullyConnected do not fit");
-	if (filter->datatype != XD_QBINT4)
-		return true;
-	for (int d = 0; d < in->rank - 1; d++)	/* the 2024 library: right for one row, for more by chance */
-		if (in->dim[d] != 1)
-			return error_set(err, ERROR_UNSUPPORTED, "this XNNPACK multiplies several rows wrongly with groupwise int4 weights");
-	return !swapped || error_set(err, ERROR_UNSUPPORTED, "this XNNPACK has no groupwise filter that is transposed");
+	return !(swapped && filter->datatype == XD_QBINT4) ||
+	       error_set(err, ERROR_UNSUPPORTED, "this XNNPACK has no groupwise filter that is transposed");
 }
 
 static bool check_image(const struct live_build *b, const struct xnode *n, int field, struct error *err)
