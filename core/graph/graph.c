@@ -424,6 +424,7 @@ struct graph *graph_clone(const struct graph *from)
 	for (int i = 0; i < g->ngroups; i++) {
 		struct group *k = &g->group[i];
 
+		k->why = arena_string(&g->mem, k->why);
 		k->arg = arena_copy(&g->mem, k->arg, (size_t)k->nargs * sizeof *k->arg);
 		for (int a = 0; a < k->nargs; a++)
 			k->arg[a] = k->arg[a] ? g->value[k->arg[a]->id] : NULL;

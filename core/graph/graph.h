@@ -94,7 +94,8 @@ struct node {
 /* Nodes that run together in one delegate call. */
 struct group {
 	int filed;		/* the delegate of the file it was lifted from, or -1 */
-	bool foreign;		/* another backend's: one opaque node, kept byte for byte */
+	bool foreign;		/* another backend's, or cannot be read: one opaque node, kept byte for byte */
+	const char *why;	/* foreign: why, one sentence */
 	bool changed;		/* an edit touched it: the blob has to be made anew */
 	struct value **arg;	/* while unchanged: what the filed call's arguments are, in its order; NULL: nothing reads it */
 	int nargs;

@@ -28,6 +28,11 @@ void call_each_tensor(const struct pte_plan *plan, int32_t v, void (*f)(int32_t 
 				f(x->index.at[i], ctx);
 }
 
+bool call_writes(const struct kernel_call *c, int i)
+{
+	return c->op ? op_writes(c->op, i) : i == c->in_place;
+}
+
 static const struct pte_value *value_at(const struct call_table *t, const int32_t *arg, int i)
 {
 	return &t->plan->value[arg[i]];
@@ -56,8 +61,6 @@ static bool fits(const struct call_table *t, const struct pte_instruction *in, s
 	c->nouts = nouts;
 	if (rest < 1)
 		return false;
-	if (c->op->flags & OP_MUTATES)
-		return c->nouts = 0, c->in_place = 0, true;
 	if (nouts == 0)
 		return true;
 	if (*result == 'N')

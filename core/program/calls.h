@@ -19,7 +19,7 @@ struct kernel_call {
 	int nargs;
 	const int32_t *out;	/* values that are written: tensors, or one number */
 	int nouts;
-	int in_place;		/* argument that is written, or -1 */
+	int in_place;		/* of a call without row: the argument that is written, or -1 */
 	bool takes_pointer;	/* et_view: the out value is made to point where argument 0 points */
 };
 
@@ -34,6 +34,9 @@ void call_table_init(struct call_table *t, const struct pte_plan *plan, struct a
 struct kernel_call call_read(const struct call_table *t, const struct pte_instruction *in);
 /* As call_read for a call whose arguments are not what the row wants: by the return slot alone. */
 struct kernel_call call_guess(const struct call_table *t, const struct pte_instruction *in);
+
+/* Argument i is written in place. */
+bool call_writes(const struct kernel_call *c, int i);
 
 /* Calls f for each tensor value that value `v` is or lists. */
 void call_each_tensor(const struct pte_plan *plan, int32_t v, void (*f)(int32_t v, void *ctx), void *ctx);

@@ -13,7 +13,7 @@
 int delegate_first_output(const struct replay *r, const struct pte_instruction *in, const int *uses, bool *unsure);
 /* uses[v] for delegate_first_output. */
 int *delegate_uses(const struct pte_plan *plan, struct arena *a);
-/* The XNNPACK graph that a call goes to, if it can be read and the call has the arguments that it needs. */
-const struct xgraph *delegate_graph(const struct program *p, int plan, const struct pte_instruction *in);
+/* The XNNPACK graph that a call goes to; NULL and an error when it cannot be read, or the call lacks arguments. */
+const struct xgraph *delegate_graph(const struct program *p, int plan, const struct pte_instruction *in, struct error *err);
 
 #endif

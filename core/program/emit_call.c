@@ -239,39 +239,15 @@ static bool emit_node(struct call_out *c)
 	return c->node->op->flags & OP_OPAQUE ? emit_opaque(c) : emit_kernel(c);
 }
 
-/* The graph's values for the plan values that a group reads or makes, by number. */
-struct group_values { const struct unit *unit; struct value **of; int n; };
-
-static void note_value(struct value *v, void *ctx)
+/* Arguments of a delegate that keeps its bytes. False when one of its call in the file has no value any more. */
+static bool filed_arguments(const struct group *g, struct value ***out, int *nout)
 {
-	struct group_values *k = ctx;
-
-	if (v->file_value >= 0 && v->file_value < k->n)
-		k->of[v->file_value] = v;
-}
-
-/* Arguments of a delegate that keeps its bytes: those of its call in the file. False when a value of that call
- * is not among those that the group's nodes read and make. */
-static bool filed_arguments(struct call_out *c, const struct unit *u, struct value ***out, int *nout)
-{
-	const struct pte_plan *filed = c->m->filed;
-	struct group_values k = { u, NULL, filed->nvalues };
-	const struct pte_instruction *call = filed_call(c);
-
-	if (!call || call->call != PTE_DELEGATE || call->index != c->m->g->group[u->group].filed)
-		return false;
-	k.of = arena_array(c->m->e->mem, (size_t)filed->nvalues, sizeof *k.of);
-	for (int i = 0; i < u->nnodes; i++) {
-		node_each_input(u->node[i], note_value, &k);
-		for (int o = 0; o < u->node[i]->nouts; o++)
-			note_value(u->node[i]->out[o], &k);
-	}
-	*out = arena_array(c->m->e->mem, (size_t)call->nargs, sizeof **out);
-	*nout = call->nargs;
-	for (int i = 0; i < call->nargs; i++)
-		if (!((*out)[i] = k.of[call->arg[i]]))
+	*out = g->arg;
+	*nout = g->nargs;
+	for (int i = 0; i < g->nargs; i++)
+		if (!g->arg[i])
 			return false;
-	return true;
+	return g->arg;
 }
 
 /* Every value that is made in the group and read outside must be among the arguments. */
@@ -363,7 +339,7 @@ static bool emit_group(struct call_out *c, const struct unit *u)
 
 	if (g->foreign)
 		return emit_foreign(c, u);
-	if (g->filed >= 0 && !g->changed && filed_arguments(c, u, &arg, &nargs) && covers_outputs(u, arg, nargs)) {
+	if (g->filed >= 0 && !g->changed && filed_arguments(g, &arg, &nargs) && covers_outputs(u, arg, nargs)) {
 		emit_data_delegate(c->m->e, c->m->filed, g->filed);
 		return push_delegate_call(c, arg, nargs, keep_delegate(c->m, g->filed));
 	}

@@ -26,8 +26,12 @@ void lift_rigid(struct lifting *l, const char *fmt, ...)
 
 bool lift_spend(struct lifting *l, size_t n)
 {
-	l->p->lifted += n;
-	return l->p->lifted <= l->p->pte.file_bytes + LIFT_SLACK ||
+	size_t room = l->p->pte.file_bytes + LIFT_SLACK;
+
+	for (int i = 0; i < l->p->ndata; i++)
+		room += l->p->data[i].file_bytes;
+	l->p->lifted = n > room - l->p->lifted ? room + 1 : l->p->lifted + n;
+	return l->p->lifted <= room ||
 	       error_set(l->err, ERROR_FORMAT, "%s: method %.64s: its calls name more list items and delegate nodes than a file "
 			 "of %zu bytes can hold", l->p->pte.path, l->pte->name, l->p->pte.file_bytes);
 }

@@ -86,29 +86,40 @@ static const struct op *functional(const struct op *op)
 	return op && op_nouts(op) == 1 ? op : NULL;
 }
 
-/* An argument is written in place. State is what such operators are for; of another tensor it makes a new one. */
-static bool in_place(struct call_lift *k)
+/* How many arguments are written in place; *last is one of them, *state whether all are state now. */
+static int written_args(struct call_lift *k, int *last, bool *state)
+{
+	int n = 0;
+
+	*state = true;
+	for (int i = 0; i < k->c.nargs; i++) {
+		struct value *s;
+
+		if (!call_writes(&k->c, i) || k->l->pte->value[k->c.arg[i]].tag != PTE_TENSOR)
+			continue;
+		s = lift_state(k->l, k->c.arg[i]);
+		if (s && k->l->pointed[s->state_slot])
+			lift_rigid(k->l, "state is written while a view of it is in use");
+		*state = *state && s;
+		*last = i;
+		n++;
+	}
+	return n;
+}
+
+/* Argument `at` is written in place and is not state: what the operator makes of it is a new tensor. */
+static bool in_place(struct call_lift *k, int at)
 {
 	struct lifting *l = k->l;
-	int32_t v = k->c.arg[k->c.in_place];
-	struct value *state = l->pte->value[v].tag == PTE_TENSOR ? lift_state(l, v) : NULL;
-	const struct op *op = k->c.op;
+	const struct op *op = k->c.op ? functional(k->c.op) : NULL;
 	struct node *n;
 
-	if (state) {
-		if (l->pointed[state->state_slot])
-			lift_rigid(l, "state is written while a view of it is in use");
-		lift_node(l, op ? op : op_opaque(&l->g->mem, k->c.name), k->arg, k->nargs);
-		return true;
-	}
-	op = op ? functional(op) : NULL;
-	if (!op || !fits_schema(op, k->arg) || op_nargs(op) != k->nargs) {
+	if (!op || k->c.nouts || op_nargs(op) != k->nargs || !fits_schema(op, k->arg)) {
 		lift_rigid(l, "%s writes a tensor in place that is not state", k->c.name);
 		op = op_opaque(&l->g->mem, k->c.name);
 	}
 	n = lift_node(l, op, k->arg, k->nargs);
-	if (l->pte->value[v].tag == PTE_TENSOR)
-		lift_written(l, v, lift_add_output(l, n, v));
+	lift_written(l, k->c.arg[at], lift_add_output(l, n, k->c.arg[at]));
 	return true;
 }
 
@@ -194,6 +205,8 @@ static bool out_of_place(struct call_lift *k)
 bool lift_kernel(struct lifting *l, const struct pte_instruction *in)
 {
 	struct call_lift k = { .l = l, .c = call_read(&l->calls, in) };
+	bool state;
+	int at = 0;
 
 	if (!read_args(&k))
 		return false;
@@ -204,5 +217,5 @@ bool lift_kernel(struct lifting *l, const struct pte_instruction *in)
 	}
 	if (k.c.takes_pointer && k.c.nouts == 1 && l->pte->value[k.c.out[0]].tag == PTE_TENSOR)
 		return take_pointer(&k);
-	return k.c.in_place >= 0 ? in_place(&k) : out_of_place(&k);
+	return written_args(&k, &at, &state) && !state ? in_place(&k, at) : out_of_place(&k);
 }

@@ -17,7 +17,8 @@ static void set_group_args(struct lifting *l, int group, struct value **arg, int
 }
 
 /* One opaque node: inputs, then outputs. is_out: by argument. */
-static bool lift_whole(struct lifting *l, const struct pte_instruction *in, int group, const bool *is_out)
+static bool lift_whole(struct lifting *l, const struct pte_instruction *in, int group, const bool *is_out,
+		       const struct error *why)
 {
 	const char *id = l->pte->delegate[in->index].id;
 	struct value **value = arena_array(&l->scratch, (size_t)in->nargs, sizeof *value);
@@ -35,6 +36,7 @@ static bool lift_whole(struct lifting *l, const struct pte_instruction *in, int 
 	n = lift_node(l, op_opaque(&l->g->mem, id ? id : "?"), arg, nargs);
 	n->group = group;
 	l->g->group[group].foreign = true;
+	l->g->group[group].why = arena_string(&l->g->mem, why->text);
 	for (int i = 0; i < in->nargs; i++)
 		if (is_out[i])
 			value[i] = lift_add_output(l, n, in->arg[i]);
@@ -75,7 +77,7 @@ static void find_homes(struct lifting *l, int first)
 }
 
 static bool raise(struct lifting *l, const struct xgraph *x, const struct pte_instruction *in, int group,
-		  const bool *is_out)
+		  const bool *is_out, struct error *why)
 {
 	size_t n = (size_t)in->nargs;
 	struct value **value = arena_array(&l->scratch, n, sizeof *value);
@@ -90,7 +92,7 @@ static bool raise(struct lifting *l, const struct xgraph *x, const struct pte_in
 	}
 	first = l->g->nvalues;
 	last = l->g->last;
-	if (!xnn_raise(l->g, x, value, type, in->nargs, group, l->at, NULL))
+	if (!xnn_raise(l->g, x, value, type, in->nargs, group, l->at, why))
 		return false;
 	find_homes(l, first);
 	for (int i = 0; i < in->nargs; i++)
@@ -105,19 +107,28 @@ static bool raise(struct lifting *l, const struct xgraph *x, const struct pte_in
 	return true;
 }
 
+/* What raising costs in nodes and in filters that have to be copied. */
+static size_t cost(const struct xgraph *x)
+{
+	size_t n = (size_t)x->nnodes;
+
+	for (int i = 0; i < x->nnodes; i++)
+		if (x->node[i].tag == X_CONV_TRANSPOSE_2D && x->node[i].field[XC_GROUPS] > 1)
+			n += x->value[x->node[i].field[XC_FILTER]].data.bytes;
+	return n;
+}
+
 bool lift_delegate(struct lifting *l, const struct pte_instruction *in)
 {
-	const struct xgraph *x = delegate_graph(l->p, l->plan, in);
+	struct error why = { 0 };
+	const struct xgraph *x = delegate_graph(l->p, l->plan, in, &why);
 	int group = graph_add_group(l->g, in->index);
 	bool *is_out = outputs_of(l, x, in), ok;
 
+	if (!lift_spend(l, (size_t)in->nargs) || (x && !lift_spend(l, cost(x))))
+		return false;
 	l->at.delegate = in->index;
-	ok = lift_spend(l, (size_t)in->nargs);
-	if (ok && x && l->p->lifted + (size_t)x->nnodes <= l->p->pte.file_bytes)
-		l->p->lifted += (size_t)x->nnodes;
-	else
-		x = NULL;
-	ok = ok && ((x && raise(l, x, in, group, is_out)) || lift_whole(l, in, group, is_out));
+	ok = (x && raise(l, x, in, group, is_out, &why)) || lift_whole(l, in, group, is_out, &why);
 	l->at.delegate = -1;
 	return ok;
 }

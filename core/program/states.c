@@ -59,8 +59,9 @@ static void see_kernel(struct finder *f, const struct call_table *t, const struc
 		replay_point(&f->r, c.out[0], c.arg[0]);
 		return;
 	}
-	if (c.in_place >= 0 && tensor(f, c.arg[c.in_place]))
-		see_write(f, c.arg[c.in_place]);
+	for (int i = 0; i < c.nargs; i++)
+		if (call_writes(&c, i) && tensor(f, c.arg[i]))
+			see_write(f, c.arg[i]);
 	for (int i = 0; i < c.nouts; i++)
 		if (tensor(f, c.out[i]))
 			see_write(f, c.out[i]);
@@ -68,7 +69,7 @@ static void see_kernel(struct finder *f, const struct call_table *t, const struc
 
 static void see_delegate(struct finder *f, const struct pte_instruction *in)
 {
-	const struct xgraph *x = delegate_graph(f->p, f->plan, in);
+	const struct xgraph *x = delegate_graph(f->p, f->plan, in, NULL);
 	bool unsure;
 
 	if (!x) {
