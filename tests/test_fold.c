@@ -510,7 +510,7 @@ static void fills_and_what_comes_of_them_never_fold(void **state)
 		return;
 	setup(&f);
 	g = f.g[0];
-	ones = build(g, "aten.full.default", (struct arg[]){ arg_ints(g, square, 2), arg_int(1), arg_int(DTYPE_F32), arg_none(), arg_none(), arg_none() }, 3);
+	ones = build(g, "aten.full.default", (struct arg[]){ arg_ints(g, square, 2), arg_int(1), arg_int(DTYPE_F32), arg_none(), arg_none(), arg_none() }, 6);
 	output(g, mm(g, input(g), add(g, constant(g, "w", 0), ones)));
 	plan(&f);
 	assert_stays(&f, 0, "factory");
@@ -527,9 +527,11 @@ static void arange_takes_part_but_is_no_weight_of_its_own(void **state)
 		return;
 	setup(&f);
 	g = f.g[0];
-	row = build(g, "aten.arange.start_step", (struct arg[]){ arg_int(0), arg_int(4), arg_int(1), arg_int(DTYPE_F32) }, 4);
+	row = build(g, "aten.arange.start_step", (struct arg[]){ arg_int(0), arg_int(4), arg_int(1), arg_int(DTYPE_F32), arg_none(), arg_none(),
+							   arg_none() }, 7);
 	output(g, mm(g, input(g), mul(g, constant(g, "w", 0), row)));
-	w = build(g, "aten.arange.start_step", (struct arg[]){ arg_int(0), arg_int(16), arg_int(1), arg_int(DTYPE_F32) }, 4);
+	w = build(g, "aten.arange.start_step", (struct arg[]){ arg_int(0), arg_int(16), arg_int(1), arg_int(DTYPE_F32), arg_none(), arg_none(),
+							   arg_none() }, 7);
 	w = build(g, "aten.view_copy.default", (struct arg[]){ arg_value(w), arg_ints(g, square, 2) }, 2);
 	output(g, mm(g, g->input[0], w));
 	plan(&f);
