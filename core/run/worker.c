@@ -89,6 +89,8 @@ static bool send_all(int fd, const void *data, size_t n, struct error *err)
 
 		if (k < 0 && errno == EINTR)
 			continue;
+		if (k < 0 && (errno == EPIPE || errno == ECONNRESET))
+			return true;	/* it died already: worker_step tells of what */
 		if (k < 0)
 			return system_error(err, "worker");
 		p += k;

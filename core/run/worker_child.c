@@ -16,6 +16,8 @@
 
 enum { SOCKET = 0, PROGRAM = 3, WHERE = 4 };
 
+struct times { double *at; int n, cap; };	/* one a run */
+
 struct child {
 	struct arena mem;
 	struct job job;
@@ -26,7 +28,7 @@ struct child {
 	struct exec *exec;
 	struct job_result result;
 	const struct node **timed;	/* nodes that times are kept for: those that steps begin with */
-	double **node_ms;		/* by timed node: one a run */
+	struct times *node_ms;		/* by timed node */
 	int done, total;		/* runs, for progress */
 	double told;			/* when progress was last told */
 };
@@ -232,28 +234,26 @@ static void find_timed_nodes(struct child *c)
 		if (exec_node_ns(c->exec, n))
 			c->timed[c->result.nnodes++] = n;
 	c->node_ms = arena_array(&c->mem, (size_t)c->result.nnodes, sizeof *c->node_ms);
-	for (int i = 0; i < c->result.nnodes; i++)
-		c->node_ms[i] = arena_array(&c->mem, (size_t)c->job.runs, sizeof **c->node_ms);
 }
 
-static void finish_times(struct child *c, double *ms, int n)
+static void finish_times(struct child *c, struct times *ms)
 {
 	struct job_result *r = &c->result;
 
-	r->stats = stats_of(ms, n);
+	r->stats = stats_of(ms->at, ms->n);
 	r->node = arena_array(&c->mem, (size_t)r->nnodes, sizeof *r->node);
 	for (int i = 0; i < r->nnodes; i++) {
 		char id[256];
 
 		r->node[i].id = arena_string(&c->mem, node_id(exec_graph(c->exec), c->timed[i], id, sizeof id));
-		r->node[i].ms = stats_of(c->node_ms[i], n).median;
+		r->node[i].ms = stats_of(c->node_ms[i].at, c->node_ms[i].n).median;
 	}
 }
 
 static bool time_runs(struct child *c, struct error *err)
 {
-	double *ms = arena_array(&c->mem, (size_t)c->job.runs, sizeof *ms), end;
-	int n = 0;
+	struct times all = { 0 };
+	double end, ms;
 
 	if (!c->job.runs)
 		return true;
@@ -261,14 +261,15 @@ static bool time_runs(struct child *c, struct error *err)
 		return false;
 	find_timed_nodes(c);
 	end = now_ms() + c->job.max_seconds * 1e3;
-	for (; n < c->job.runs && (!n || now_ms() < end); n++) {
+	while (all.n < c->job.runs && (!all.n || now_ms() < end)) {
 		exec_reset(c->exec);
-		if (!run(c, &ms[n], err))
+		if (!run(c, &ms, err))
 			return false;
+		vec_push(&c->mem, &all, ms);
 		for (int i = 0; i < c->result.nnodes; i++)
-			c->node_ms[i][n] = (double)exec_node_ns(c->exec, c->timed[i]) / 1e6;
+			vec_push(&c->mem, &c->node_ms[i], (double)exec_node_ns(c->exec, c->timed[i]) / 1e6);
 	}
-	finish_times(c, ms, n);
+	finish_times(c, &all);
 	return true;
 }
 
