@@ -6,8 +6,8 @@
  * one block of memory larger than 64 MB + 4 times the file. Exit 0: all did; 1: one did not (its number is printed,
  * and the file is left as mutant.bin). */
 #include "core/format/npy.h"
-#include "core/format/ptd.h"
 #include "core/format/xblob.h"
+#include "core/program/program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,7 +157,26 @@ static bool use_program(const struct pte *p, const struct file *f, struct arena 
 	return ok;
 }
 
-/* program_open would be called here as well, once methods can be lifted from any program that is read. */
+/* Methods of what was read are lifted, and are sound. The program takes the bytes over. */
+static bool open_program(const struct file *f)
+{
+	struct file copy = { f->path, malloc(f->bytes ? f->bytes : 1), f->bytes, 0 };
+	struct program *p;
+	struct error err = { 0 };
+	bool ok = true;
+
+	memcpy((void *)copy.data, f->data, f->bytes);
+	if (!program_open_file(&p, copy, NULL, 0, &err))
+		return true;
+	for (int i = 0; ok && i < p->nmethods; i++)
+		if (!graph_check(p->method[i], &err)) {
+			printf("lifted, method %d is not sound: %s\n", i, err.text);
+			ok = false;
+		}
+	program_close(p);
+	return ok;
+}
+
 static bool read_all(const struct file *f, int *read)
 {
 	struct arena a = { 0 };
@@ -165,12 +184,12 @@ static bool read_all(const struct file *f, int *read)
 	struct ptd d;
 	struct npy n;
 	struct xgraph x;
-	struct error err;
+	struct error err = { 0 };
 	bool ok = true;
 
 	if (pte_read(&p, f, &a, &err)) {
 		++*read;
-		ok = use_program(&p, f, &a);
+		ok = use_program(&p, f, &a) && open_program(f);
 	} else if (err.code == ERROR_NONE || !*err.text) {
 		printf("refused without a reason\n");
 		ok = false;
