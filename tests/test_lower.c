@@ -445,6 +445,181 @@ static void halves(void **state)
 	lab_free(lab);
 }
 
+/* Quantised graphs run from float to float; both ways may differ by a step of the output. */
+
+static struct value *dq(struct lab *lab, struct value *v, double scale, int zero)
+{
+	return lab_node(lab, "quantized_decomposed.dequantize_per_tensor.default", V(v), D(scale), I(zero), I(-128), I(127), I(DTYPE_I8), NONE);
+}
+
+static struct value *requant(struct lab *lab, struct value *v, double scale, int zero)
+{
+	return dq(lab, lab_node(lab, "quantized_decomposed.quantize_per_tensor.default", V(v), D(scale), I(zero), I(-128), I(127), I(DTYPE_I8)),
+		  scale, zero);
+}
+
+static struct value *dq_channel(struct lab *lab, struct value *w, int axis)
+{
+	return lab_node(lab, "quantized_decomposed.dequantize_per_channel.default", V(w), V(lab_constant(lab, F, 0.005, 0.02, SIZES(w->size[axis]))),
+			NONE, I(axis), I(-128), I(127), I(DTYPE_I8), NONE);
+}
+
+static void int8_linears_and_convolutions(void **state)
+{
+	LAB;
+	struct xlowered low;
+	struct value *x = requant(lab, lab_input(lab, F, SIZES(4, 6)), 0.02, 5), *i = requant(lab, lab_input(lab, F, SIZES(1, 4, 6, 7)), 0.02, -3);
+	struct value *w = lab_constant(lab, DTYPE_I8, -127, 128, SIZES(5, 6)), *b = lab_constant(lab, F, -1, 1, SIZES(5)), *v;
+
+	v = lab_node(lab, "aten.linear.default", V(x), V(dq(lab, w, 0.01, 0)), V(b));
+	lab_output(lab, requant(lab, v, 0.05, 2));
+	v = lab_node(lab, "aten.relu.default", V(lab_node(lab, "aten.linear.default", V(x), V(dq_channel(lab, w, 0)), V(b))));
+	lab_output(lab, requant(lab, v, 0.05, -128));
+	w = lab_constant(lab, DTYPE_I8, -127, 128, SIZES(8, 4, 3, 3));
+	b = lab_constant(lab, F, -1, 1, SIZES(8));
+	v = lab_node(lab, "aten.convolution.default", V(i), V(dq_channel(lab, w, 0)), V(b), INTS(1, 1), INTS(1, 1), INTS(1, 1), B(false), INTS(0, 0), I(1));
+	lab_output(lab, requant(lab, lab_node(lab, "aten.relu.default", V(v)), 0.1, -128));
+	w = lab_constant(lab, DTYPE_I8, -127, 128, SIZES(4, 1, 3, 3));
+	v = lab_node(lab, "aten.convolution.default", V(i), V(dq_channel(lab, w, 0)), NONE, INTS(1, 1), INTS(0, 0), INTS(1, 1), B(false), INTS(0, 0), I(4));
+	lab_output(lab, requant(lab, v, 0.1, 0));
+	close_to(lab, &low, 0.1001);
+	assert_int_equal(lab_count(&low, X_FULLY_CONNECTED), 2);
+	assert_int_equal(lab_count(&low, X_CONV2D), 1);
+	assert_int_equal(lab_count(&low, X_DEPTHWISE_CONV2D), 1);
+	assert_int_equal(lab_count(&low, X_CONVERT), 2 + 4);	/* the inputs in, the results out */
+	assert_int_equal(lab_count(&low, X_CLAMP), 0);
+	lab_free(lab);
+}
+
+static void int8_between_operators(void **state)
+{
+	LAB;
+	struct xlowered low;
+	struct value *x = requant(lab, lab_input(lab, F, SIZES(1, 3, 6, 6)), 0.02, 5), *y = requant(lab, lab_input(lab, F, SIZES(1, 3, 6, 6)), 0.03, -7), *v;
+
+	v = requant(lab, lab_node(lab, "aten.relu.default", V(lab_node(lab, "aten.add.Tensor", V(x), V(y), I(1)))), 0.04, -20);
+	v = requant(lab, lab_node(lab, "aten.max_pool2d.default", V(v), INTS(2, 2), INTS(2, 2), INTS(0, 0), INTS(1, 1), B(false)), 0.04, -20);
+	v = requant(lab, lab_node(lab, "aten.mul.Tensor", V(v), V(v)), 0.1, -128);
+	v = requant(lab, lab_node(lab, "aten.mean.dim", V(v), INTS(2, 3), B(true), NONE), 0.02, -100);
+	lab_output(lab, requant(lab, lab_node(lab, "aten.view_copy.default", V(v), INTS(1, 3)), 0.02, -100));
+	close_to(lab, &low, 0.0601);
+	assert_int_equal(lab_count(&low, X_CONVERT), 3);	/* two in, one out: all between is int8 */
+	lab_free(lab);
+}
+
+/* A pool between other scales is computed as float, not mislabelled. */
+static void int8_with_other_scales_goes_through_float(void **state)
+{
+	LAB;
+	struct xlowered low;
+	struct value *x = requant(lab, lab_input(lab, F, SIZES(1, 3, 6, 6)), 0.02, 5);
+
+	x = lab_node(lab, "aten.max_pool2d.default", V(x), INTS(2, 2), INTS(2, 2), INTS(0, 0), INTS(1, 1), B(false));
+	lab_output(lab, requant(lab, x, 0.05, 1));
+	close_to(lab, &low, 0.0501);
+	assert_int_equal(lab_count(&low, X_CONVERT), 4);
+	lab_free(lab);
+}
+
+static void int8_comes_and_goes_as_arguments(void **state)
+{
+	LAB;
+	struct value *x = lab_input(lab, DTYPE_I8, SIZES(2, 6)), *w = lab_constant(lab, DTYPE_I8, -127, 128, SIZES(5, 6)), *v;
+
+	v = lab_node(lab, "aten.linear.default", V(dq(lab, x, 0.02, 3)), V(dq(lab, w, 0.01, 0)), NONE);
+	lab_output(lab, lab_node(lab, "quantized_decomposed.quantize_per_tensor.default", V(v), D(0.1), I(-4), I(-128), I(127), I(DTYPE_I8)));
+	close_to(lab, NULL, 1);		/* in steps */
+	lab_free(lab);
+}
+
+static struct value *dynamic_activation(struct lab *lab, struct value *x)
+{
+	struct value *scale = lab_node(lab, "quantized_decomposed.choose_qparams_per_token_asymmetric.default", V(x), I(DTYPE_I8)), *q;
+	struct value *zero = scale->def->out[1];
+
+	q = lab_node(lab, "quantized_decomposed.quantize_per_token.default", V(x), V(scale), V(zero), I(-128), I(127), I(DTYPE_I8));
+	return lab_node(lab, "quantized_decomposed.dequantize_per_token.default", V(q), V(scale), V(zero), I(-128), I(127), I(DTYPE_I8), I(F));
+}
+
+static void int8_activations_chosen_at_run_time(void **state)
+{
+	LAB;
+	struct xlowered low;
+	struct value *x = dynamic_activation(lab, lab_input(lab, F, SIZES(4, 64)));
+	struct value *a = lab_constant(lab, DTYPE_I8, -127, 128, SIZES(5, 64)), *b = lab_constant(lab, DTYPE_I8, -127, 128, SIZES(3, 64));
+
+	lab_output(lab, lab_node(lab, "aten.linear.default", V(x), V(dq_channel(lab, a, 0)), V(lab_constant(lab, F, -1, 1, SIZES(5)))));
+	lab_output(lab, lab_node(lab, "aten.relu.default", V(lab_node(lab, "aten.linear.default", V(x), V(dq_channel(lab, b, 0)), NONE))));
+	close_to(lab, &low, 0.02);
+	assert_int_equal(lab_count(&low, X_CONVERT), 1);	/* for both */
+	lab_free(lab);
+}
+
+/* Not run: some hosts have no int4 that can be trusted. */
+static void int4_weights_are_packed_two_a_byte(void **state)
+{
+	LAB;
+	struct xlowered low;
+	struct error err = { 0 };
+	struct value *x = dynamic_activation(lab, lab_input(lab, F, SIZES(4, 64))), *w = lab_constant(lab, DTYPE_I8, -8, 8, SIZES(3, 64));
+	const struct xvalue *filter = NULL;
+	struct value *d = lab_node(lab, "quantized_decomposed.dequantize_per_channel_group.default", V(w), V(lab_constant(lab, F, 0.01, 0.1, SIZES(3, 2))),
+				   NONE, I(-8), I(7), I(DTYPE_I8), I(32), NONE);
+
+	lab_output(lab, lab_node(lab, "aten.linear.default", V(x), V(d), NONE));
+	graph_add_group(lab->g, -1);
+	for (struct node *n = lab->g->first; n; n = n->next)
+		n->group = 0;
+	if (!xnn_lower(&low, lab->g, 0, &lab->g->mem, &err))
+		fail_msg("%s", err.text);
+	for (int i = 0; i < low.graph.nvalues; i++)
+		if (low.graph.value[i].datatype == XD_QBINT4)
+			filter = &low.graph.value[i];
+	assert_non_null(filter);
+	assert_int_equal(filter->data.bytes, 3 * 32);
+	assert_int_equal(filter->group_size, 32);
+	assert_int_equal(filter->nscales, 6);
+	assert_int_equal(filter->scales.bytes, 6 * 2);
+	for (int i = 0; i < 3 * 64; i++)
+		assert_int_equal((filter->data.data[i / 2] >> (i & 1 ? 4 : 0) & 15) - 8, ((const int8_t *)w->data)[i]);
+	for (int i = 0; i < low.nnamed; i++) {
+		const char *key = low.named[i].key;
+		bool scale = !strncmp(key, "scale_", 6);
+
+		assert_int_equal(strlen(key), scale ? 70 : 64);
+		assert_string_equal(key + (scale ? 6 : 0), data_key(&lab->g->mem, "", low.named[i].data.data, low.named[i].data.bytes));
+	}
+	lab_free(lab);
+}
+
+static void the_key_is_the_sha256(void **state)
+{
+	struct arena a = { 0 };
+
+	assert_string_equal(data_key(&a, "scale_", "abc", 3), "scale_ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	arena_free(&a);
+}
+
+static void what_cannot_be_lowered_says_why(void **state)
+{
+	LAB;
+	struct xlowered low;
+	struct error err = { 0 };
+	struct value *v = lab_node(lab, "aten.cumsum.default", V(lab_input(lab, F, SIZES(3))), I(0), NONE);
+
+	lab_output(lab, v);
+	v->def->group = graph_add_group(lab->g, -1);
+	assert_false(xnn_lower(&low, lab->g, 0, &lab->g->mem, &err));
+	assert_non_null(strstr(err.text, "aten.cumsum.default has no XNNPACK form"));
+	v->def->group = -1;
+	v = lab_node(lab, "aten.linear.default", V(lab_input(lab, F, SIZES(2, 3))), V(lab_input(lab, F, SIZES(4, 3))), NONE);
+	lab_output(lab, v);
+	v->def->group = 0;
+	assert_false(xnn_lower(&low, lab->g, 0, &lab->g->mem, &err));
+	assert_non_null(strstr(err.text, "the weight is no constant"));
+	lab_free(lab);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -474,6 +649,14 @@ int main(void)
 		cmocka_unit_test(constants_read_at_run_time_are_arguments),
 		cmocka_unit_test(dynamic_sizes),
 		cmocka_unit_test(halves),
+		cmocka_unit_test(int8_linears_and_convolutions),
+		cmocka_unit_test(int8_between_operators),
+		cmocka_unit_test(int8_with_other_scales_goes_through_float),
+		cmocka_unit_test(int8_comes_and_goes_as_arguments),
+		cmocka_unit_test(int8_activations_chosen_at_run_time),
+		cmocka_unit_test(int4_weights_are_packed_two_a_byte),
+		cmocka_unit_test(the_key_is_the_sha256),
+		cmocka_unit_test(what_cannot_be_lowered_says_why),
 	};
 
 	return RUN_TAP(tests);

@@ -6,24 +6,25 @@
 
 #include <string.h>
 
-/* Whether the filed delegates may stay: all that is taken is in them, untouched, and there cannot be fewer. */
+/* Whether the groups may stay as they are: all that is taken is in one, nothing else is, and there cannot be fewer. */
 static bool nothing_to_gain(struct partition *p, const struct method *m)
 {
-	bool *seen = arena_array(&p->mem, (size_t)m->g->ngroups + 1, sizeof *seen), *used;
-	int filed = 0, levels = 0;
+	bool *seen = arena_array(&p->mem, (size_t)m->g->ngroups + 1, sizeof *seen);
+	bool *used = arena_array(&p->mem, (size_t)m->nlevels + 1, sizeof *used);
+	int groups = 0, levels = 0;
 
-	used = arena_array(&p->mem, (size_t)m->nlevels + 1, sizeof *used);
 	for (const struct node *n = m->g->first; n; n = n->next) {
-		if (m->level[n->order] < 0)
+		int level = m->level[n->order];
+
+		if (m->role[n->order] == ROLE_PINNED || (level < 0 && n->group < 0))
 			continue;
-		if (n->group < 0 || m->g->group[n->group].changed || m->g->group[n->group].filed < 0)
+		if (level < 0 || n->group < 0)
 			return false;
-		filed += !seen[n->group];
-		seen[n->group] = true;
-		levels += !used[m->level[n->order]];
-		used[m->level[n->order]] = true;
+		groups += !seen[n->group];
+		levels += !used[level];
+		seen[n->group] = used[level] = true;
 	}
-	return levels >= filed;
+	return levels >= groups;
 }
 
 struct assign {

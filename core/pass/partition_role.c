@@ -30,7 +30,8 @@ static bool data_is_there(const struct node *n)
 	if (!(n->op->flags & OP_GEMM) || op_weight_arg(n->op) < 0)
 		return true;
 	g = gemm_of(n);
-	return at_hand(g.weight) && at_hand(g.bias) && at_hand(g.quant.data) && at_hand(g.quant.scales);
+	return at_hand(g.weight) && at_hand(g.bias) && at_hand(g.quant.data) && at_hand(g.quant.scales) &&
+	       at_hand(g.bias_quant.data) && at_hand(g.bias_quant.scales);
 }
 
 static enum role judge(struct partition *p, const struct graph *g, const struct node *n)

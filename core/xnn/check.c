@@ -111,7 +111,7 @@ bool check_first_output(struct rule_run *r, const char *what)
 bool check_static_shape(struct rule_run *r, const struct value *v, const char *why)
 {
 	return rule_check(r, v && !v->dynamic, "sizes are static", "dynamic_shape", "sizes are dynamic (%s): %s",
-			  v ? type_text(r, v) : "", why);
+			  v && v->dynamic ? type_text(r, v) : "", why);
 }
 
 bool node_ints_spread(const struct node *n, int arg, int64_t otherwise, int64_t *at, int count)
@@ -175,6 +175,18 @@ static void trace_all(struct origins *o, const struct value *v)
 		node_each_input(o->todo.at[--o->todo.n], trace, o);
 }
 
+/* What makes it vary: an input, a buffer, or a node with a will of its own. */
+static const char *cause_text(struct rule_run *r, const struct origins *o)
+{
+	char id[128];
+
+	if (o->outside && o->outside->kind == VALUE_STATE)
+		return arena_printf(r->mem, "the buffer %s, which the program writes", o->outside->name);
+	if (o->outside)
+		return arena_printf(r->mem, "the input %s", o->outside->name);
+	return arena_printf(r->mem, "%s (%s)", o->runtime->op->name, node_id(r->graph, o->runtime, id, sizeof id));
+}
+
 static const char *computed_text(struct rule_run *r, const struct value *v, const char *what)
 {
 	struct arena mem = { 0 };
@@ -185,9 +197,10 @@ static const char *computed_text(struct rule_run *r, const struct value *v, cons
 	trace_all(&o, v);
 	node_id(r->graph, v->def, id, sizeof id);
 	if (o.outside || o.runtime)
-		text = arena_printf(r->mem, "%s is computed at run time by %s (%s)", what, v->def->op->name, id);
+		text = arena_printf(r->mem, "its %s is computed at run time from %s, last by %s (%s)", what, cause_text(r, &o),
+				    v->def->op->name, id);
 	else
-		text = arena_printf(r->mem, "its %s is computed from %d parameter%s by %d node%s, the last is %s (%s)", what,
+		text = arena_printf(r->mem, "its %s is computed from %d parameter%s by %d node%s, last by %s (%s)", what,
 				    o.constants, o.constants == 1 ? "" : "s", o.nodes, o.nodes == 1 ? "" : "s",
 				    v->def->op->name, id);
 	arena_free(&mem);
@@ -202,9 +215,10 @@ bool check_static(struct rule_run *r, const struct value *v, const char *what)
 	if (!v)
 		return rule_check(r, false, rule, code, "%s is missing", what);
 	if (v->kind == VALUE_STATE)
-		return rule_check(r, false, rule, "weight_is_buffer", "%s is the buffer %s, which the program writes", what, v->name);
+		return rule_check(r, false, rule, "weight_is_buffer", "its %s is the buffer %s, which the program writes", what,
+				  v->name);
 	if (v->kind == VALUE_INPUT)
-		return rule_check(r, false, rule, code, "%s is an input of the method", what);
+		return rule_check(r, false, rule, code, "its %s is an input of the method", what);
 	if (v->kind == VALUE_NODE)
 		return rule_check(r, false, rule, code, "%s", computed_text(r, v, what));
 	return rule_check(r, true, rule, code, " ");

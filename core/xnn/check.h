@@ -55,7 +55,7 @@ enum weight_kind { WEIGHT_TENSOR, WEIGHT_CHANNEL, WEIGHT_GROUP, WEIGHT_OTHER };
 
 struct weight_quant {
 	const struct node *dequantize;
-	const struct value *data;		/* the integers: i8 or int4 */
+	const struct value *data;		/* the integers: i8 or int4; i32 of a bias */
 	enum weight_kind kind;
 	bool int4;				/* values in -8..7 */
 	double scale;				/* TENSOR */
@@ -72,6 +72,8 @@ struct gemm {
 	const struct value *act, *weight, *bias;	/* as the arguments say; bias NULL: none */
 	bool quantized;					/* weight comes from a dequantise node */
 	struct weight_quant quant;
+	bool bias_quantized;				/* int32 behind a dequantise node */
+	struct weight_quant bias_quant;
 	const struct node *act_dq;			/* the activation's dequantise node, or NULL */
 	const struct value *act_source;			/* what is quantised: input of the quantise node (dynamic only) */
 	const struct node *act_q, *choose;		/* dynamic: the quantise and choose-qparams nodes */

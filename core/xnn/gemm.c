@@ -26,6 +26,7 @@ struct gemm gemm_of(const struct node *n)
 	};
 
 	m.quantized = weight_quant_of(m.weight, &m.quant);
+	m.bias_quantized = weight_quant_of(m.bias, &m.bias_quant) && m.bias_quant.data->dtype == DTYPE_I32;
 	find_activation(&m);
 	m.precision = !m.quantized ? PRECISION_FLOAT : m.choose ? PRECISION_DYNAMIC : m.act_dq ? PRECISION_STATIC : 0;
 	return m;
@@ -78,15 +79,30 @@ static void check_dynamic_quant(struct rule_run *r, const struct gemm *m)
 		   "a dynamic activation needs a weight quantised per channel or group, it is per tensor");
 }
 
+static void check_bias_quant(struct rule_run *r, const struct gemm *m)
+{
+	const struct weight_quant *b = &m->bias_quant;
+
+	if (!check_static(r, b->data, "bias"))
+		return;
+	rule_check(r, m->precision == PRECISION_STATIC, "an int32 bias goes with int8 activation and weight", "quant_params",
+		   "bias is quantised, activation and weight are not");
+	rule_check(r, b->kind == WEIGHT_TENSOR || (b->kind == WEIGHT_CHANNEL && b->axis == 0 && b->scales && b->scales->kind == VALUE_CONSTANT),
+		   "bias is quantised per tensor or channel", "quant_params", "bias is quantised in a way XNNPACK has no form for");
+}
+
 void check_gemm(struct rule_run *r, const struct gemm *m)
 {
-	if (m->bias)
-		check_static(r, m->bias, "bias");
-	if (!m->quantized) {
+	if (m->quantized)
+		check_weight_quant(r, &m->quant);
+	else
 		check_static(r, m->weight, "weight");
+	if (m->bias_quantized)
+		check_bias_quant(r, m);
+	else if (m->bias)
+		check_static(r, m->bias, "bias");
+	if (!m->quantized)
 		return;
-	}
-	check_weight_quant(r, &m->quant);
 	rule_check(r, m->precision, "activation is quantised as well", "quant_params",
 		   "weight-only quantisation is not supported: the activation is float");
 	if (m->precision == PRECISION_STATIC)

@@ -71,16 +71,28 @@ bool lower_filter(struct xlower *x, const struct gemm *g, const struct filter *f
 	return true;
 }
 
+/* The bias as a number: behind its own scale where it is int32 already. */
+static double bias_number(const struct gemm *g, int64_t c)
+{
+	const struct weight_quant *q = &g->bias_quant;
+	double scale = 1;
+
+	if (!g->bias_quantized)
+		return dtype_get(g->bias->dtype, g->bias->data, (size_t)c);
+	scale = q->kind == WEIGHT_TENSOR ? (float)q->scale : dtype_get(q->scales->dtype, q->scales->data, (size_t)c);
+	return scale * (dtype_get(DTYPE_I32, q->data->data, (size_t)c) - (double)q->zero_point);
+}
+
 /* int32 with the scale of the products: scale of the activation times scale of the weight. */
 static bool quantized_bias(struct xlower *x, const struct gemm *g, int64_t channels, struct xvalue *v, struct error *err)
 {
-	const struct value *b = g->bias, *s = g->quant.scales;
+	const struct value *b = g->bias_quantized ? g->bias_quant.data : g->bias, *s = g->quant.scales;
 	float *scale = arena_array(x->mem, (size_t)channels, sizeof *scale);
 	int32_t *to = arena_array(x->mem, (size_t)channels, sizeof *to);
 	struct quant_op q;
 	double act;
 
-	if (!b->data || (s && !s->data))
+	if (!b->data || (s && !s->data) || (g->bias_quantized && g->bias_quant.scales && !g->bias_quant.scales->data))
 		return error_set(err, ERROR_UNSUPPORTED, "the bytes of the bias or its scales are not at hand");
 	quant_find(g->act_dq->op, &q);
 	act = (float)node_double(g->act_dq, q.scale, 1);
@@ -88,7 +100,7 @@ static bool quantized_bias(struct xlower *x, const struct gemm *g, int64_t chann
 		double w = g->quant.kind == WEIGHT_TENSOR ? (float)g->quant.scale : dtype_get(s->dtype, s->data, (size_t)c);
 
 		scale[c] = (float)(act * w);
-		to[c] = (int32_t)fmax(INT32_MIN, fmin(INT32_MAX, nearbyint(dtype_get(b->dtype, b->data, (size_t)c) / scale[c])));
+		to[c] = (int32_t)fmax(INT32_MIN, fmin(INT32_MAX, nearbyint(bias_number(g, c) / (double)scale[c])));
 	}
 	v->data = (struct span){ (uint8_t *)to, (size_t)channels * sizeof *to };
 	v->datatype = g->quant.kind == WEIGHT_TENSOR ? XD_QINT32 : XD_QCINT32;
@@ -127,6 +139,10 @@ bool lower_bias(struct xlower *x, const struct gemm *g, int64_t channels, const 
 	*id = XNONE;
 	if (!b && !scale)
 		return true;
+	if (g->bias_quantized && g->precision != PRECISION_STATIC)
+		return error_set(err, ERROR_UNSUPPORTED, "an int32 bias needs an int8 activation and weight");
+	if (g->bias_quantized)
+		b = g->bias_quant.data;
 	if (b && (b->kind != VALUE_CONSTANT || dtype_numel(b->rank, b->size) != channels))
 		return error_set(err, ERROR_UNSUPPORTED, "the bias is no constant of %lld numbers", (long long)channels);
 	if (scale) {

@@ -51,15 +51,15 @@ static void accept_max_pool(struct rule_run *r, const struct node *n)
 
 static void accept_max_dim(struct rule_run *r, const struct node *n)
 {
+	const struct value *in = node_input(n, 0);
 	int64_t dim = node_int(n, 1, 0);
 
-	check_tensors(r);
-	if (!check_rank(r, node_input(n, 0), 4, 4))
+	if (!check_rank(r, in, 4, 4) || !check_first_output(r, "the indices"))
 		return;
-	check_first_output(r, "the indices");
+	check_tensors(r);
 	rule_check(r, dim == 2 || dim == 3, "dim is 2 or 3", "argument", "dim is %lld, must be 2 or 3", (long long)dim);
 	rule_check(r, node_int(n, 2, 0), "keepdim is true", "argument", "keepdim must be true");
-	check_static_shape(r, node_input(n, 0), "the window is the whole dimension");
+	check_static_shape(r, in, "the window is the whole dimension");
 }
 
 static void accept_mean(struct rule_run *r, const struct node *n)

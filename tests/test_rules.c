@@ -1,0 +1,382 @@
+/* Verdicts: every rule takes what XNNPACK takes, and says why not where it does not. */
+#include "core/pass/recompose.h"
+#include "core/xnn/rule.h"
+#include "tests/lab.h"
+#include "tests/tap.h"
+
+#define F DTYPE_F32
+#define LAB struct lab *lab = lab_new()
+#define INPUT(...) V(lab_input(lab, F, SIZES(__VA_ARGS__)))
+#define CONST(...) V(lab_constant(lab, F, -1, 1, SIZES(__VA_ARGS__)))
+#define TEXT(t) ((struct arg){ .kind = ARG_STRING, .s = t })
+
+/* The verdict on the node that makes v; text may be the part that matters. code NULL: taken. */
+static void expect(struct lab *lab, struct value *v, const char *code, const char *text)
+{
+	struct arena a = { 0 };
+	struct verdict got = xnn_verdict(lab->g, v->def, &a);
+
+	if ((!code) != (got.kind == VERDICT_TAKES) || (code && (strcmp(got.code, code) || !strstr(got.text, text))))
+		fail_msg("%s: %s (%s), expected %s (%s)", v->def->op->name, got.code ? got.code : "taken", got.text ? got.text : "", code, text);
+	assert_true(got.nchecks > 0);
+	arena_free(&a);
+}
+
+#define TAKES(op, ...) do { LAB; expect(lab, lab_node(lab, op, __VA_ARGS__), NULL, NULL); lab_free(lab); } while (0)
+#define DECLINES(code, text, op, ...) \
+	do { LAB; expect(lab, lab_node(lab, op, __VA_ARGS__), code, text); lab_free(lab); } while (0)
+
+static void what_all_rules_ask(void **state)
+{
+	LAB;
+	struct value *i = lab_input(lab, DTYPE_I64, SIZES(2)), *h = lab_input(lab, DTYPE_F16, SIZES(2)), *none, *d;
+
+	expect(lab, lab_node(lab, "aten.abs.default", V(i)), "dtype", "i64[2], must be f32 or f16");
+	expect(lab, lab_node(lab, "aten.mul.Tensor", V(h), INPUT(2)), "mixed_dtypes", "f16 and f32");
+	expect(lab, lab_node(lab, "aten.relu.default", V(h)), NULL, NULL);
+	none = lab_input(lab, F, SIZES(0, 4));
+	expect(lab, lab_node(lab, "aten.relu.default", V(none)), "shape", "empty");
+	expect(lab, lab_node(lab, "aten.relu.default", INPUT(1, 1, 1, 1, 1, 1, 2)), "rank", "7 dimensions");
+	expect(lab, lab_node(lab, "aten.relu.default", INPUT(1, 1, 1, 1, 1, 2)), NULL, NULL);
+	d = lab_node(lab, "aten.sum.dim_IntList", INPUT(2, 3), INTS(1), B(false), NONE);
+	expect(lab, d, "no_rule", "no XNNPACK rule for aten.sum.dim_IntList");
+	lab_free(lab);
+}
+
+static void every_check_is_recorded(void **state)
+{
+	LAB;
+	struct arena a = { 0 };
+	struct value *v = lab_node(lab, "aten.avg_pool2d.default", INPUT(1, 1, 4, 4), INTS(2, 2), INTS(2, 2), INTS(1, 1), B(true), B(true), I(3));
+	struct verdict got = xnn_verdict(lab->g, v->def, &a);
+	int failed = 0;
+
+	for (int i = 0; i < got.nchecks; i++) {
+		failed += !got.check[i].ok;
+		assert_true(got.check[i].ok == !got.check[i].found);
+		assert_non_null(got.check[i].rule);
+	}
+	assert_int_equal(failed, 3);	/* ceil mode, counted padding, divisor */
+	assert_string_equal(got.text, "ceil mode is not supported");
+	arena_free(&a);
+	lab_free(lab);
+}
+
+static void elementwise(void **state)
+{
+	TAKES("aten.add.Tensor", INPUT(2), INPUT(2), I(1));
+	DECLINES("argument", "alpha is 2, must be 1", "aten.add.Tensor", INPUT(2), INPUT(2), I(2));
+	DECLINES("argument", "alpha is 0.5", "aten.sub.Tensor", INPUT(2), INPUT(2), D(0.5));
+	TAKES("aten.pow.Tensor_Scalar", INPUT(2), I(2));
+	DECLINES("argument", "exponent must be 2, is 0.5", "aten.pow.Tensor_Scalar", INPUT(2), D(0.5));
+	DECLINES("argument", "the real number 2", "aten.pow.Tensor_Scalar", INPUT(2), D(2));
+	DECLINES("argument", "is 3", "aten.pow.Tensor_Scalar", INPUT(2), I(3));
+	TAKES("aten.gelu.default", INPUT(2), TEXT("none"));
+	DECLINES("argument", "approximate is 'tanh'", "aten.gelu.default", INPUT(2), TEXT("tanh"));
+	DECLINES("no_rule", "switched off", "aten.elu.default", INPUT(2), D(1), D(1), D(1));
+	TAKES("aten.clamp.default", INPUT(2), D(0), NONE);
+	DECLINES("argument", "bounds", "aten.clamp.default", INPUT(2), D(1), D(1));
+	TAKES("aten.prelu.default", INPUT(1, 3, 2, 2), CONST(3));
+	DECLINES("rank", "must have 4", "aten.prelu.default", INPUT(1, 3, 2), CONST(3));
+	DECLINES("weight_not_static", "its weight is an input", "aten.prelu.default", INPUT(1, 3, 2, 2), INPUT(3));
+	DECLINES("no_rule", "no XNNPACK rule for aten.mul.Scalar", "aten.mul.Scalar", INPUT(2), D(2));
+}
+
+static void half_gelu(void **state)
+{
+	LAB;
+
+	expect(lab, lab_node(lab, "aten.gelu.default", V(lab_input(lab, DTYPE_F16, SIZES(2))), TEXT("none")), "dtype", "f16");
+	lab_free(lab);
+}
+
+static void shapes(void **state)
+{
+	TAKES("aten.permute_copy.default", INPUT(2, 3), INTS(1, 0));
+	TAKES("aten.unsqueeze_copy.default", INPUT(2, 3), I(-1));
+	TAKES("aten.unsqueeze_copy.default", INPUT(2, 3), I(2));
+	DECLINES("argument", "unsqueeze at 0", "aten.unsqueeze_copy.default", INPUT(2, 3), I(0));
+	TAKES("aten.view_copy.default", INPUT(2, 3), INTS(3, -1));
+	TAKES("aten.slice_copy.Tensor", INPUT(6), I(0), I(1), I(4), I(1));
+	DECLINES("argument", "step is 2", "aten.slice_copy.Tensor", INPUT(6), I(0), I(0), I(6), I(2));
+	DECLINES("shape", "slice is empty", "aten.slice_copy.Tensor", INPUT(6), I(0), I(4), I(4), I(1));
+	TAKES("aten.constant_pad_nd.default", INPUT(2, 3), INTS(1, 2), D(3));
+	DECLINES("argument", "negative padding", "aten.constant_pad_nd.default", INPUT(2, 3), INTS(-1, 2), D(3));
+	TAKES("aten._softmax.default", INPUT(2, 3), I(1), B(false));
+	TAKES("aten._softmax.default", INPUT(2, 3), I(-1), B(false));
+	DECLINES("argument", "dim is 0, must be the last (1)", "aten._softmax.default", INPUT(2, 3), I(0), B(false));
+}
+
+static void cat_needs_two(void **state)
+{
+	LAB;
+	struct value *x = lab_input(lab, F, SIZES(2)), *y = lab_input(lab, F, SIZES(2));
+
+	expect(lab, lab_node(lab, "aten.cat.default", VALUES(x, y), I(0)), NULL, NULL);
+	expect(lab, lab_node(lab, "aten.cat.default", VALUES(x, y, x, x, x, x, y), I(0)), NULL, NULL);
+	expect(lab, lab_node(lab, "aten.cat.default", VALUES(x, x), I(0)), "argument", "needs at least 2 different tensors, has 1");
+	lab_free(lab);
+}
+
+static void dim_orders(void **state)
+{
+	LAB;
+	struct value *x = lab_input(lab, F, SIZES(1, 2, 3, 4));
+
+	expect(lab, lab_node(lab, "dim_order_ops._to_dim_order_copy.default", V(x), NONE, NONE, NONE, NONE, B(false), INTS(0, 2, 3, 1)), NULL, NULL);
+	expect(lab, lab_node(lab, "dim_order_ops._to_dim_order_copy.default", V(x), I(DTYPE_F16), NONE, NONE, NONE, B(false), INTS(0, 1, 2, 3)),
+	       "dtype", "dtype conversion from f32 to f16");
+	expect(lab, lab_node(lab, "dim_order_ops._clone_dim_order.default", V(x), B(false), INTS(0, 1, 2, 3)), NULL, NULL);
+	expect(lab, lab_node(lab, "dim_order_ops._clone_dim_order.default", V(x), B(false), INTS(0, 2, 3, 1)), "memory_format", "dim order");
+	lab_free(lab);
+}
+
+static void dynamic_sizes(void **state)
+{
+	LAB;
+	struct value *x = graph_value(lab->g, VALUE_INPUT, F, SIZES(8, 6)), *n, *y;
+
+	x->dynamic = true;
+	graph_add_input(lab->g, x, arg_none());
+	expect(lab, lab_node(lab, "aten.relu.default", V(x)), NULL, NULL);
+	expect(lab, lab_node(lab, "aten.view_copy.default", V(x), INTS(-1, 3)), NULL, NULL);
+	expect(lab, lab_node(lab, "aten.slice_copy.Tensor", V(x), I(0), I(0), I(2), I(1)), "dynamic_shape", "a slice needs static sizes");
+	expect(lab, lab_node(lab, "aten.unsqueeze_copy.default", V(x), I(-1)), "dynamic_shape", "more than one dimension");
+	y = graph_value(lab->g, VALUE_INPUT, F, SIZES(8, 1));
+	y->dynamic = true;
+	expect(lab, lab_node(lab, "aten.unsqueeze_copy.default", V(y), I(-1)), NULL, NULL);
+	n = graph_value(lab->g, VALUE_INPUT, DTYPE_I64, 0, NULL);
+	n->scalar = true;
+	y = lab_node(lab, "aten.relu.default", V(x));
+	y = node_add_output(lab->g, graph_node(lab->g, NULL, op_find("aten.view_copy.default"),
+					       (struct arg[]){ V(y), arg_values(lab->g, (struct value *[]){ n, n }, 2) }, 2), F, 2, x->size);
+	expect(lab, y, "dynamic_shape", "invalid dtype");
+	lab_free(lab);
+}
+
+static void pooling(void **state)
+{
+	TAKES("aten.avg_pool2d.default", INPUT(1, 1, 4, 4), INTS(2, 2), INTS(), INTS(0), B(false), B(true), NONE);
+	TAKES("aten.avg_pool2d.default", INPUT(1, 1, 4, 4), INTS(2, 2), INTS(), INTS(1), B(false), B(false), I(4));
+	DECLINES("argument", "is counted in the average", "aten.avg_pool2d.default", INPUT(1, 1, 4, 4), INTS(2, 2), INTS(), INTS(1), B(false), B(true), NONE);
+	DECLINES("argument", "divisor override 3", "aten.avg_pool2d.default", INPUT(1, 1, 4, 4), INTS(2, 2), INTS(), INTS(0), B(false), B(true), I(3));
+	DECLINES("rank", "3 dimensions, must have 4", "aten.avg_pool2d.default", INPUT(1, 4, 4), INTS(2, 2), INTS(), INTS(0), B(false), B(true), NONE);
+	TAKES("aten.max_pool2d.default", INPUT(1, 1, 4, 4), INTS(2, 2), INTS(2), INTS(1), INTS(1), B(true));
+	DECLINES("argument", "stride 3 exceeds the window's 2", "aten.max_pool2d.default", INPUT(1, 1, 9, 9), INTS(2, 2), INTS(3, 3), INTS(0), INTS(1), B(false));
+	DECLINES("rank", "must have 4", "aten.max_pool2d.default", INPUT(1, 4, 4), INTS(2, 2), INTS(2), INTS(0), INTS(1), B(false));
+	TAKES("aten.max.dim", INPUT(1, 2, 3, 4), I(3), B(true));
+	DECLINES("argument", "dim is -1, must be 2 or 3", "aten.max.dim", INPUT(1, 2, 3, 4), I(-1), B(true));
+	DECLINES("argument", "keepdim", "aten.max.dim", INPUT(1, 2, 3, 4), I(2), B(false));
+	TAKES("aten.mean.dim", INPUT(1, 2, 3, 4), INTS(-1, -2), B(true), NONE);
+	DECLINES("argument", "two innermost", "aten.mean.dim", INPUT(1, 2, 3, 4), INTS(1, 2), B(true), NONE);
+	DECLINES("argument", "keepdim", "aten.mean.dim", INPUT(1, 2, 3, 4), INTS(2, 3), B(false), NONE);
+	DECLINES("rank", "must have 4", "aten.mean.dim", INPUT(2, 3, 4), INTS(1, 2), B(true), NONE);
+	TAKES("aten.upsample_bilinear2d.vec", INPUT(1, 2, 3, 4), INTS(6, 8), B(false), NONE);
+}
+
+static void indices_that_are_read(void **state)
+{
+	LAB;
+	struct value *x = lab_input(lab, F, SIZES(1, 2, 4, 4));
+	struct value *y = lab_node(lab, "aten.max_pool2d_with_indices.default", V(x), INTS(2, 2), INTS(2), INTS(0), INTS(1), B(false));
+
+	expect(lab, y, NULL, NULL);
+	lab_output(lab, y->def->out[1]);
+	expect(lab, y, "dtype", "i64");
+	y = lab_node(lab, "aten.max.dim", V(x), I(2), B(true));
+	lab_output(lab, y->def->out[1]);
+	expect(lab, y, "argument", "the indices are used");
+	lab_free(lab);
+}
+
+static void linears(void **state)
+{
+	LAB;
+	struct value *x = lab_input(lab, F, SIZES(2, 4)), *w = lab_constant(lab, F, -1, 1, SIZES(3, 4)), *b = lab_constant(lab, F, -1, 1, SIZES(3));
+	struct value *g = lab_constant(lab, F, -1, 1, SIZES(3, 1)), *s = graph_value(lab->g, VALUE_STATE, F, SIZES(3, 4)), *v;
+
+	s->state_slot = 0;
+	s->name = "cache";
+	expect(lab, lab_node(lab, "aten.linear.default", V(x), V(w), V(b)), NULL, NULL);
+	expect(lab, lab_node(lab, "aten.linear.default", V(x), INPUT(3, 4), NONE), "weight_not_static", "its weight is an input");
+	expect(lab, lab_node(lab, "aten.linear.default", V(x), V(s), NONE), "weight_is_buffer", "the buffer cache");
+	v = lab_node(lab, "aten.mul.Tensor", V(lab_node(lab, "aten.sigmoid.default", V(w))), V(g));
+	expect(lab, lab_node(lab, "aten.linear.default", V(x), V(v), NONE), "weight_not_static", "its weight is computed from 2 parameters by 2 nodes");
+	v = lab_node(lab, "aten.mul.Tensor", V(s), V(g));
+	expect(lab, lab_node(lab, "aten.linear.default", V(x), V(v), NONE), "weight_not_static", "at run time from the buffer cache");
+	v = lab_node(lab, "aten.relu.default", V(b));
+	expect(lab, lab_node(lab, "aten.linear.default", V(x), V(w), V(v)), "bias_not_static", "its bias is computed from 1 parameter by 1 node");
+	lab_free(lab);
+}
+
+static void addmm(void **state)
+{
+	TAKES("aten.mm.default", INPUT(2, 4), CONST(4, 3));
+	DECLINES("weight_not_static", "its weight is an input", "aten.mm.default", INPUT(2, 4), INPUT(4, 3));
+	TAKES("aten.addmm.default", CONST(3), INPUT(2, 4), CONST(4, 3), I(1), I(1));
+	DECLINES("argument", "alpha is 2", "aten.addmm.default", CONST(3), INPUT(2, 4), CONST(4, 3), I(1), I(2));
+	DECLINES("argument", "beta is 0.5", "aten.addmm.default", CONST(3), INPUT(2, 4), CONST(4, 3), D(0.5), I(1));
+	DECLINES("shape", "must be 1-D with 3", "aten.addmm.default", CONST(2, 3), INPUT(2, 4), CONST(4, 3), I(1), I(1));
+	DECLINES("shape", "must be 1-D with 3", "aten.addmm.default", CONST(1), INPUT(2, 4), CONST(4, 3), I(1), I(1));
+	TAKES("aten.bmm.default", INPUT(2, 3, 4), INPUT(2, 4, 3));
+}
+
+#define CONV(lab, x, w, dims) lab_node(lab, "aten.convolution.default", x, w, NONE, dims(1), dims(0), dims(1), B(false), dims(0), I(1))
+#define ONE(i) INTS(i)
+#define TWO(i) INTS(i, i)
+#define THREE(i) INTS(i, i, i)
+
+static void convolutions(void **state)
+{
+	LAB;
+
+	expect(lab, CONV(lab, INPUT(1, 2, 8), CONST(3, 2, 3), ONE), NULL, NULL);
+	expect(lab, CONV(lab, INPUT(1, 2, 8, 8), CONST(3, 2, 3, 3), TWO), NULL, NULL);
+	expect(lab, CONV(lab, INPUT(1, 2, 8, 8), INPUT(3, 2, 3, 3), TWO), "weight_not_static", "its weight is an input");
+	expect(lab, node_add_output(lab->g, graph_node(lab->g, NULL, op_find("aten.convolution.default"),
+		(struct arg[]){ INPUT(1, 2, 8, 8, 8), CONST(3, 2, 3, 3, 3), NONE, THREE(1), THREE(0), THREE(1), B(false), THREE(0), I(1) }, 9),
+		F, SIZES(1, 3, 6, 6, 6)), "rank", "convolution is 3-D");
+	lab_free(lab);
+}
+
+static void batch_norm(void **state)
+{
+	LAB;
+	struct value *v = lab_node(lab, "aten._native_batch_norm_legit_no_training.default", INPUT(1, 3, 2, 2), CONST(3), NONE, CONST(3), CONST(3), D(0.1), D(1e-5));
+
+	expect(lab, v, NULL, NULL);
+	v = lab_node(lab, "aten._native_batch_norm_legit_no_training.default", INPUT(1, 3, 2, 2), CONST(3), NONE, INPUT(3), CONST(3), D(0.1), D(1e-5));
+	expect(lab, v, "weight_not_static", "running mean is an input");
+	lab_free(lab);
+}
+
+/* int8 behind a dequantise node, with one scale. */
+static struct value *dq(struct lab *lab, struct value *v, double scale, int zero)
+{
+	return lab_node(lab, "quantized_decomposed.dequantize_per_tensor.default", V(v), D(scale), I(zero), I(-128), I(127), I(DTYPE_I8), NONE);
+}
+
+static struct value *quant(struct lab *lab, struct value *v, double scale, int zero)
+{
+	return lab_node(lab, "quantized_decomposed.quantize_per_tensor.default", V(v), D(scale), I(zero), I(-128), I(127), I(DTYPE_I8));
+}
+
+static void static_quantisation(void **state)
+{
+	LAB;
+	struct value *x = dq(lab, lab_input(lab, DTYPE_I8, SIZES(2, 4)), 0.1, 3), *w = dq(lab, lab_constant(lab, DTYPE_I8, -128, 128, SIZES(3, 4)), 0.02, 0);
+	struct value *v = lab_node(lab, "aten.linear.default", V(x), V(w), NONE);
+
+	expect(lab, v, "quant_params", "output is not quantised");
+	quant(lab, v, 0.2, 0);
+	expect(lab, v, NULL, NULL);
+	expect(lab, w, NULL, NULL);		/* goes along with it */
+	expect(lab, x, NULL, NULL);
+	v = lab_node(lab, "aten.linear.default", INPUT(2, 4), V(w), NONE);
+	expect(lab, v, "quant_params", "weight-only quantisation");
+	v = lab_node(lab, "aten.linear.default", V(x), V(dq(lab, lab_constant(lab, DTYPE_I8, -128, 128, SIZES(3, 4)), 0.02, 5)), NONE);
+	quant(lab, v, 0.2, 0);
+	expect(lab, v, "quant_params", "zero points other than 0");
+	lab_free(lab);
+}
+
+static void unsigned_quantisation(void **state)
+{
+	LAB;
+	struct value *x = lab_node(lab, "quantized_decomposed.dequantize_per_tensor.default", V(lab_input(lab, DTYPE_U8, SIZES(2, 4))), D(0.1), I(3), I(0), I(255), I(DTYPE_U8), NONE);
+
+	expect(lab, x, "dtype", "u8");
+	expect(lab, lab_node(lab, "quantized_decomposed.quantize_per_tensor.default", INPUT(2), D(0.1), I(3), I(0), I(255), I(DTYPE_U8)), "dtype", "u8");
+	expect(lab, quant(lab, lab_input(lab, F, SIZES(2)), 0.1, 0), NULL, NULL);
+	lab_free(lab);
+}
+
+static struct value *dynamic_activation(struct lab *lab, struct value *x)
+{
+	struct value *scale = lab_node(lab, "quantized_decomposed.choose_qparams.tensor", V(x), I(-128), I(127), D(1e-7), I(DTYPE_I8));
+	struct value *zero = scale->def->out[1];
+	struct value *q = lab_node(lab, "quantized_decomposed.quantize_per_tensor.tensor", V(x), V(scale), V(zero), I(-128), I(127), I(DTYPE_I8));
+
+	return lab_node(lab, "quantized_decomposed.dequantize_per_tensor.tensor", V(q), V(scale), V(zero), I(-128), I(127), I(DTYPE_I8), NONE);
+}
+
+static struct value *group_weight(struct lab *lab, int64_t out, int64_t in, int64_t group, int low, int high)
+{
+	return lab_node(lab, "quantized_decomposed.dequantize_per_channel_group.default", V(lab_constant(lab, DTYPE_I8, low, high, SIZES(out, in))),
+			V(lab_constant(lab, F, 0.01, 0.1, SIZES(out, in / group))), NONE, I(low), I(high - 1), I(DTYPE_I8), I(group), NONE);
+}
+
+static void dynamic_quantisation(void **state)
+{
+	LAB;
+	struct value *x = dynamic_activation(lab, lab_input(lab, F, SIZES(2, 64)));
+	struct value *w = lab_node(lab, "quantized_decomposed.dequantize_per_channel.default", V(lab_constant(lab, DTYPE_I8, -128, 128, SIZES(3, 64))),
+				   V(lab_constant(lab, F, 0.01, 0.1, SIZES(3))), NONE, I(0), I(-128), I(127), I(DTYPE_I8), NONE);
+
+	expect(lab, lab_node(lab, "aten.linear.default", V(x), V(w), NONE), NULL, NULL);
+	expect(lab, x, NULL, NULL);
+	expect(lab, x->def->arg[0].value, NULL, NULL);
+	expect(lab, w, NULL, NULL);
+	expect(lab, lab_node(lab, "aten.linear.default", V(x), V(group_weight(lab, 3, 64, 32, -8, 8)), NONE), NULL, NULL);
+	expect(lab, lab_node(lab, "aten.linear.default", V(x), V(group_weight(lab, 3, 64, 16, -8, 8)), NONE), "quant_params", "int4 group size is 16");
+	expect(lab, lab_node(lab, "aten.linear.default", V(x), V(group_weight(lab, 3, 64, 32, -128, 128)), NONE), "quant_params", "int8 weights in groups of 32");
+	w = dq(lab, lab_constant(lab, DTYPE_I8, -128, 128, SIZES(3, 64)), 0.02, 0);
+	expect(lab, lab_node(lab, "aten.linear.default", V(x), V(w), NONE), "quant_params", "it is per tensor");
+	lab_free(lab);
+}
+
+static void a_dequantise_node_alone_has_no_rule(void **state)
+{
+	LAB;
+	struct value *w = group_weight(lab, 3, 64, 32, -8, 8);
+
+	expect(lab, w, "no_rule", "on its own");
+	lab_output(lab, lab_node(lab, "aten.relu.default", V(w)));
+	expect(lab, w, "no_rule", "on its own");
+	lab_free(lab);
+}
+
+/* A linear as the exporter decomposes it: its parts have the verdict of the whole. */
+static void parts_of_a_linear(void **state)
+{
+	LAB;
+	struct value *x = lab_input(lab, F, SIZES(2, 3, 4)), *w = lab_constant(lab, F, -1, 1, SIZES(5, 4));
+	struct value *v = lab_node(lab, "aten.view_copy.default", V(x), INTS(6, 4)), *p = lab_node(lab, "aten.permute_copy.default", V(w), INTS(1, 0));
+	struct value *y = lab_node(lab, "aten.addmm.default", CONST(5), V(v), V(p), I(1), I(1)), *z;
+
+	z = lab_node(lab, "aten.view_copy.default", V(y), INTS(2, 3, 5));
+	lab_output(lab, z);
+	expect(lab, p, NULL, NULL);
+	expect(lab, y, NULL, NULL);
+	expect(lab, z, NULL, NULL);
+	p->def->group = graph_add_group(lab->g, 0);	/* as filed: the exporter delegated the permute, and not the product */
+	expect(lab, y, "weight_not_static", "computed from 1 parameter by 1 node");
+	lab_free(lab);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_all_rules_ask),
+		cmocka_unit_test(every_check_is_recorded),
+		cmocka_unit_test(elementwise),
+		cmocka_unit_test(half_gelu),
+		cmocka_unit_test(shapes),
+		cmocka_unit_test(cat_needs_two),
+		cmocka_unit_test(dim_orders),
+		cmocka_unit_test(dynamic_sizes),
+		cmocka_unit_test(pooling),
+		cmocka_unit_test(indices_that_are_read),
+		cmocka_unit_test(linears),
+		cmocka_unit_test(addmm),
+		cmocka_unit_test(convolutions),
+		cmocka_unit_test(batch_norm),
+		cmocka_unit_test(static_quantisation),
+		cmocka_unit_test(unsigned_quantisation),
+		cmocka_unit_test(dynamic_quantisation),
+		cmocka_unit_test(a_dequantise_node_alone_has_no_rule),
+		cmocka_unit_test(parts_of_a_linear),
+	};
+
+	return RUN_TAP(tests);
+}
