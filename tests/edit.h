@@ -34,6 +34,14 @@ struct damage {
 	int64_t value;
 };
 
+/* Rows are written { error, { path, END }, DROP(field) }. */
+#define DROP(f) EDIT_DROP, .field = f
+#define SET(f, w, v) EDIT_SET, .field = f, .width = w, .value = v
+#define ALIAS(f, other) EDIT_ALIAS, .field = f, .value = other
+#define ITEM(f, i, w, v) EDIT_ITEM, .field = f, .index = i, .width = w, .value = v
+#define COUNT(f, v) EDIT_COUNT, .field = f, .value = v
+#define REF(f, v) EDIT_REF, .field = f, .value = v
+
 void edit_open(struct edit *e, const uint8_t *data, size_t bytes);	/* copies a flatbuffer */
 void edit_apply(struct edit *e, const struct damage *d);
 void edit_free(struct edit *e);

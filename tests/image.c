@@ -48,18 +48,22 @@ static struct pte_tensor *external(struct pte_tensor *x, const char *name)
 
 static void make_values(struct arena *a, struct pte_value *v)
 {
-	static int32_t ints[] = { V_SEVEN, V_MINUS }, tensors[] = { V_WEIGHT, V_DYNAMIC }, optionals[] = { -1, V_NONE, V_DYNAMIC };
+	static int32_t ints[] = { V_SEVEN, V_MINUS }, tensors[] = { V_WEIGHT, V_DYNAMIC };
+	static int32_t optionals[] = { -1, V_NONE, V_DYNAMIC };
 	static double doubles[] = { 1.5, -0.0 };
 	static uint8_t bools[] = { 1, 0, 1 };
 	const struct pte_value made[V_COUNT] = {
 		[V_WEIGHT] = { PTE_TENSOR, .tensor = stored(tensor(a, DTYPE_F32, PTE_CONSTANT, SIZES(2, 3)), 1) },
 		[V_BYTES] = { PTE_TENSOR, .tensor = stored(tensor(a, DTYPE_U8, PTE_CONSTANT, SIZES(3)), 2) },
-		[V_STATE] = { PTE_TENSOR, .tensor = planned(stored(tensor(a, DTYPE_F32, PTE_MUTABLE, SIZES(2)), 1), 1, 0) },
+		[V_STATE] = { PTE_TENSOR, .tensor = planned(stored(tensor(a, DTYPE_F32, PTE_MUTABLE, SIZES(2)), 1), 1,
+							    0) },
 		[V_DYNAMIC] = { PTE_TENSOR, .tensor = planned(tensor(a, DTYPE_F32, PTE_PLANNED, SIZES(2, 3)), 1, 16) },
 		[V_BARE] = { PTE_TENSOR, .tensor = tensor(a, DTYPE_I64, PTE_UNPLANNED, SIZES(5)) },
-		[V_EXTERNAL] = { PTE_TENSOR, .tensor = external(tensor(a, DTYPE_F32, PTE_EXTERNAL, SIZES(3, 2)), "fc.weight") },
+		[V_EXTERNAL] = { PTE_TENSOR, .tensor = external(tensor(a, DTYPE_F32, PTE_EXTERNAL, SIZES(3, 2)),
+								"fc.weight") },
 		[V_EXTERNAL_STATE] = { PTE_TENSOR,
-			.tensor = planned(external(tensor(a, DTYPE_F32, PTE_EXTERNAL_MUTABLE, SIZES(4)), "fc.state"), 1, 48) },
+			.tensor = planned(external(tensor(a, DTYPE_F32, PTE_EXTERNAL_MUTABLE, SIZES(4)), "fc.state"),
+					  1, 48) },
 		[V_SEVEN] = { PTE_INT, .i = 7 },
 		[V_MINUS] = { PTE_INT, .i = -1 },
 		[V_TRUE] = { PTE_BOOL, .b = true },
@@ -71,7 +75,8 @@ static void make_values(struct arena *a, struct pte_value *v)
 		[V_BOOLS] = { PTE_BOOL_LIST, .bools = { bools, N(bools) } },
 		[V_TENSORS] = { PTE_TENSOR_LIST, .index = { tensors, N(tensors) } },
 		[V_OPTIONALS] = { PTE_OPTIONAL_TENSOR_LIST, .index = { optionals, N(optionals) } },
-		[V_NHWC] = { PTE_TENSOR, .tensor = planned(tensor(a, DTYPE_F32, PTE_PLANNED, SIZES(1, 2, 3, 4)), 2, (uint64_t)1 << 33) },
+		[V_NHWC] = { PTE_TENSOR, .tensor = planned(tensor(a, DTYPE_F32, PTE_PLANNED, SIZES(1, 2, 3, 4)), 2,
+							   (uint64_t)1 << 33) },
 		[V_FLAG] = { PTE_TENSOR, .tensor = tensor(a, DTYPE_BOOL, PTE_UNPLANNED, 0, NULL) },
 	};
 
@@ -82,22 +87,24 @@ static void make_values(struct arena *a, struct pte_value *v)
 
 struct pte_image make_image(struct arena *a)
 {
-	static int32_t inputs[] = { V_DYNAMIC, V_SEVEN }, outputs[] = { V_NHWC, V_DYNAMIC }, add[] = { V_WEIGHT, V_DYNAMIC, V_SEVEN };
-	static int32_t call[] = { V_DYNAMIC, V_NHWC };
+	static int32_t inputs[] = { V_DYNAMIC, V_SEVEN }, outputs[] = { V_NHWC, V_DYNAMIC };
+	static int32_t add[] = { V_WEIGHT, V_DYNAMIC, V_SEVEN }, call[] = { V_DYNAMIC, V_NHWC };
 	static int64_t buffers[] = { 0, 128, ((int64_t)1 << 33) + 96 }, none[] = { 0 };
 	static struct pte_instruction code[] = {
-		{ PTE_KERNEL, 1, .arg = add, .nargs = 3 }, { PTE_DELEGATE, 0, .arg = call, .nargs = 2 }, { PTE_DELEGATE, 1, .arg = call, .nargs = 1 },
-		{ PTE_MOVE, V_DYNAMIC, .to = V_NHWC }, { PTE_JUMP_FALSE, V_TRUE, .to = 6 }, { PTE_JUMP_FALSE, V_FLAG, .to = 1 },
-		{ PTE_FREE, .index = V_BARE },
+		{ PTE_KERNEL, 1, .arg = add, .nargs = 3 }, { PTE_DELEGATE, 0, .arg = call, .nargs = 2 },
+		{ PTE_DELEGATE, 1, .arg = call, .nargs = 1 }, { PTE_MOVE, V_DYNAMIC, .to = V_NHWC },
+		{ PTE_JUMP_FALSE, V_TRUE, .to = 6 }, { PTE_JUMP_FALSE, V_FLAG, .to = 1 }, { PTE_FREE, .index = V_BARE },
 	};
 	static struct pte_chain chains[] = { { code, N(code) }, { code, 0 } };
 	static struct pte_operator operators[] = { { "aten::copy_", "" }, { "aten::add", "out" } };
 	static struct pte_spec specs[] = { { "key", { spec, sizeof spec } } };
 	static struct pte_delegate delegates[] = {
-		{ "XnnpackBackend", { image_blob, sizeof image_blob }, .spec = specs, .nspecs = 1 }, { "Other", .blob = { image_blob, sizeof image_blob } },
+		{ "XnnpackBackend", { image_blob, sizeof image_blob }, .spec = specs, .nspecs = 1 },
+		{ "Other", .blob = { image_blob, sizeof image_blob } },
 	};
 	static struct pte_device devices[] = { { 1, 1, 2 } };
-	static struct span constants[] = { { NULL, 0 }, { (const uint8_t *)image_weight, sizeof image_weight }, { image_bytes, 3 } };
+	static struct span constants[] = { { NULL, 0 }, { (const uint8_t *)image_weight, sizeof image_weight },
+					  { image_bytes, 3 } };
 	static struct span mutables[] = { { NULL, 0 }, { (const uint8_t *)image_state, sizeof image_state } };
 	struct pte_named named[] = {
 		{ "abc", 3, .data = { image_named, 8 } },
@@ -105,15 +112,19 @@ struct pte_image make_image(struct arena *a)
 		{ "copy", 4, .data = { arena_copy(a, image_named, 8), 8 } },
 	};
 	struct pte_plan plans[] = {
-		{ .name = "forward", .input_spec = "[1, in]", .output_spec = "[1, out]", .value = arena_array(a, V_COUNT, sizeof(struct pte_value)),
-		  .nvalues = V_COUNT, .input = inputs, .ninputs = 2, .output = outputs, .noutputs = 2, .chain = chains, .nchains = 2,
-		  .operator = operators, .noperators = 2, .delegate = delegates, .ndelegates = 2, .buffer_bytes = buffers, .nbuffers = 3,
+		{ .name = "forward", .input_spec = "[1, in]", .output_spec = "[1, out]", .value = arena_array(a,
+			V_COUNT, sizeof(struct pte_value)),
+		  .nvalues = V_COUNT, .input = inputs, .ninputs = 2, .output = outputs, .noutputs = 2, .chain = chains,
+		  .nchains = 2,
+		  .operator = operators, .noperators = 2, .delegate = delegates, .ndelegates = 2,
+		  .buffer_bytes = buffers, .nbuffers = 3,
 		  .device = devices, .ndevices = 1 },
 		{ .name = "other", .chain = chains + 1, .nchains = 1, .buffer_bytes = none, .nbuffers = 1 },
 	};
 
 	make_values(a, plans[0].value);
-	return (struct pte_image){ arena_copy(a, plans, sizeof plans), 2, constants, 3, mutables, 2, arena_copy(a, named, sizeof named), 3 };
+	return (struct pte_image){ arena_copy(a, plans, sizeof plans), 2, constants, 3, mutables, 2,
+				   arena_copy(a, named, sizeof named), 3 };
 }
 
 struct edit write_image(const struct pte_image *m)

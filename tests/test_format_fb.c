@@ -174,20 +174,20 @@ static void a_gap_moves_the_root_alone(void **state)
 static void damage_is_an_error(void **state)
 {
 	static const struct damage row[] = {
-		{ "leads outside", { END }, EDIT_REF, T_CHILD, .value = 0 },
-		{ "leads outside", { END }, EDIT_REF, T_CHILD, .value = -1 },
-		{ "leads outside", { END }, EDIT_REF, T_CHILD, .value = 1 << 20 },
-		{ "leads outside", { END }, EDIT_REF, T_STRING, .value = 0x7ffffffe },
-		{ "leads outside", { END }, EDIT_REF, T_STRING, .value = 2 },
-		{ "elements of 8 bytes does not fit", { END }, EDIT_COUNT, T_WORDS, .value = 1000 },
-		{ "elements of 8 bytes does not fit", { END }, EDIT_COUNT, T_WORDS, .value = -1 },
-		{ "elements of 1 bytes does not fit", { END }, EDIT_COUNT, T_STRING, .value = 0xfffffffb },
-		{ "has no NUL", { END }, EDIT_COUNT, T_STRING, .value = 5 },
-		{ "holds a NUL", { END }, EDIT_ITEM, T_STRING, 1, 1, 0 },
-		{ "not UTF-8", { END }, EDIT_ITEM, T_STRING, 3, 1, 'x' },
-		{ "not UTF-8", { END }, EDIT_ITEM, T_STRING, 2, 1, 0xc0 },
-		{ "not UTF-8", { END }, EDIT_ITEM, T_STRING, 0, 1, 0x80 },
-		{ "not UTF-8", { END }, EDIT_ITEM, T_STRING, 5, 1, 0xf4 },
+		{ "leads outside", { END }, REF(T_CHILD, 0) },
+		{ "leads outside", { END }, REF(T_CHILD, -1) },
+		{ "leads outside", { END }, REF(T_CHILD, 1 << 20) },
+		{ "leads outside", { END }, REF(T_STRING, 0x7ffffffe) },
+		{ "leads outside", { END }, REF(T_STRING, 2) },
+		{ "elements of 8 bytes does not fit", { END }, COUNT(T_WORDS, 1000) },
+		{ "elements of 8 bytes does not fit", { END }, COUNT(T_WORDS, -1) },
+		{ "elements of 1 bytes does not fit", { END }, COUNT(T_STRING, 0xfffffffb) },
+		{ "has no NUL", { END }, COUNT(T_STRING, 5) },
+		{ "holds a NUL", { END }, ITEM(T_STRING, 1, 1, 0) },
+		{ "not UTF-8", { END }, ITEM(T_STRING, 3, 1, 'x') },
+		{ "not UTF-8", { END }, ITEM(T_STRING, 2, 1, 0xc0) },
+		{ "not UTF-8", { END }, ITEM(T_STRING, 0, 1, 0x80) },
+		{ "not UTF-8", { END }, ITEM(T_STRING, 5, 1, 0xf4) },
 		{ "vtable at", { END }, EDIT_SOFF, .value = 1 << 30 },
 		{ "vtable at", { END }, EDIT_SOFF, .value = -(1 << 30) },
 		{ "vtable at", { END }, EDIT_SOFF, .value = 1 },
@@ -237,7 +237,8 @@ static void every_cut_is_an_error(void **state)
 static void a_bad_start_is_an_error(void **state)
 {
 	static const struct { uint32_t root; const char *id, *error; } row[] = {
-		{ 0, "TEST", "table lies outside" }, { 3, "TEST", "table lies outside" }, { 1 << 30, "TEST", "table lies outside" },
+		{ 0, "TEST", "table lies outside" }, { 3, "TEST", "table lies outside" }, { 1 << 30, "TEST",
+			"table lies outside" },
 		{ 20, "NONE", "identifier is \"NONE\", not \"TEST\"" },
 	};
 	struct error err;

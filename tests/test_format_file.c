@@ -129,8 +129,10 @@ static void a_wrong_file_says_what_it_is(void **state)
 		{ "\x1f\x8b\x08.......", 10, "offset 0: is compressed with gzip" },
 		{ "version https://git-lfs.github.com/spec/v1\n", 43, "offset 0: is a Git LFS pointer" },
 		{ "\x93NUMPY\1\0", 8, "offset 0: is a NumPy array" },
-		{ "\x20\0\0\0" "ET11", 8, "offset 4: identifier \"ET11\": an ExecuTorch program of another format version" },
-		{ "\x20\0\0\0" "ET13", 8, "offset 4: identifier \"ET13\": an ExecuTorch program of another format version" },
+		{ "\x20\0\0\0" "ET11", 8,
+		 "offset 4: identifier \"ET11\": an ExecuTorch program of another format version" },
+		{ "\x20\0\0\0" "ET13", 8,
+		 "offset 4: identifier \"ET13\": an ExecuTorch program of another format version" },
 		{ "\x20\0\0\0" "WHAT", 8, "offset 4: identifier \"WHAT\": no format known here" },
 		{ "abc", 3, "offset 0: is no format known here" },
 		{ "\x20\0\0\0" "ET12", 8, "offset 0: 8 bytes, a program has at least 64" },
@@ -240,7 +242,8 @@ static void pieces_come_in_order(void **state)
 
 static void arrays_come_back(void **state)
 {
-	static const enum dtype types[] = { DTYPE_F32, DTYPE_F64, DTYPE_F16, DTYPE_BF16, DTYPE_I64, DTYPE_I32, DTYPE_I16,
+	static const enum dtype types[] = { DTYPE_F32, DTYPE_F64, DTYPE_F16, DTYPE_BF16, DTYPE_I64, DTYPE_I32,
+					   DTYPE_I16,
 		DTYPE_I8, DTYPE_U8, DTYPE_BOOL, DTYPE_U16, DTYPE_U32, DTYPE_U64 };
 	int64_t size[3] = { 2, 3, 5 };
 	uint8_t data[240];
@@ -271,12 +274,15 @@ static void bad_arrays_are_refused(void **state)
 	static const struct { const char *header, *error; } row[] = {
 		{ "{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }", "dtype is none of" },
 		{ "{'descr': '<f4', 'fortran_order': True, 'shape': (1,), }", "fortran_order must be False" },
-		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (9,), }", "4 bytes of data are fewer than the shape needs" },
+		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (9,), }",
+		 "4 bytes of data are fewer than the shape needs" },
 		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (x,), }", "shape is no tuple of sizes" },
 		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (1", "shape is no tuple of sizes" },
 		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }", "size does not fit" },
-		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }", "fewer than the shape" },
-		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1), }", "more than 16" },
+		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }",
+		 "fewer than the shape" },
+		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1), }",
+		 "more than 16" },
 		{ "{'descr': '<f4', 'fortran_order': False }", "lacks descr" },
 		{ "", "lacks descr" },
 	};

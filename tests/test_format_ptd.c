@@ -20,7 +20,8 @@ static const struct ptd_entry entries[] = {
 	  .dtype = DTYPE_F32, .rank = 2, .size = { 2, 3 }, .dim_order = { 1, 0 } },
 	{ .key = "raw", .key_bytes = 3, .data = { raw, sizeof raw } },
 	{ .key = "twin", .key_bytes = 4, .data = { (const uint8_t *)weight, sizeof weight } },
-	{ .key = "scalar", .key_bytes = 6, .data = { (const uint8_t *)weight, 4 }, .has_layout = true, .dtype = DTYPE_F32 },
+	{ .key = "scalar", .key_bytes = 6, .data = { (const uint8_t *)weight, 4 }, .has_layout = true,
+	 .dtype = DTYPE_F32 },
 };
 
 static struct edit write_entries(int n)
@@ -111,19 +112,20 @@ static void twice_the_same_name_is_not_written(void **unused)
 }
 
 static const struct damage bad[] = {
-	{ "version", { END }, EDIT_ALIAS, DATA_VERSION, .value = DATA_SEGMENTS },
-	{ "without segments", { END }, EDIT_DROP, .field = DATA_SEGMENTS },
-	{ "without named data", { END }, EDIT_DROP, .field = DATA_NAMED },
-	{ "segment of 1048576 bytes at 0", { DATA_SEGMENTS, 0, END }, EDIT_SET, SEGMENT_SIZE, .width = 8, .value = 1 << 20 },
-	{ "segment of 18446744073709551615 bytes", { DATA_SEGMENTS, 0, END }, EDIT_SET, SEGMENT_SIZE, .width = 8, .value = -1 },
-	{ "segment of 5 bytes at 18446744073709551615", { DATA_SEGMENTS, 1, END }, EDIT_SET, SEGMENT_OFFSET, .width = 8, .value = -1 },
-	{ "entry 0 has no key", { DATA_NAMED, 0, END }, EDIT_DROP, .field = NAMED_KEY },
-	{ "entry 1 is in segment 4 of 4", { DATA_NAMED, 1, END }, EDIT_SET, NAMED_SEGMENT, .width = 4, .value = 4 },
-	{ "scalar type 30", { DATA_NAMED, 0, NAMED_LAYOUT, CHILD, END }, EDIT_SET, LAYOUT_SCALAR_TYPE, .width = 1, .value = 30 },
-	{ "dim_order of 0 entries", { DATA_NAMED, 0, NAMED_LAYOUT, CHILD, END }, EDIT_DROP, .field = LAYOUT_DIM_ORDER },
-	{ "no permutation of 0 to 1", { DATA_NAMED, 0, NAMED_LAYOUT, CHILD, END }, EDIT_ITEM, LAYOUT_DIM_ORDER, 0, 1, 0 },
-	{ "sizes are negative", { DATA_NAMED, 0, NAMED_LAYOUT, CHILD, END }, EDIT_ITEM, LAYOUT_SIZES, 0, 4, -2 },
-	{ "tensor of 36 bytes in a segment of 24", { DATA_NAMED, 0, NAMED_LAYOUT, CHILD, END }, EDIT_ITEM, LAYOUT_SIZES, 0, 4, 3 },
+	{ "version", { END }, ALIAS(DATA_VERSION, DATA_SEGMENTS) },
+	{ "without segments", { END }, DROP(DATA_SEGMENTS) },
+	{ "without named data", { END }, DROP(DATA_NAMED) },
+	{ "segment of 1048576 bytes at 0", { DATA_SEGMENTS, 0, END }, SET(SEGMENT_SIZE, 8, 1 << 20) },
+	{ "segment of 18446744073709551615 bytes", { DATA_SEGMENTS, 0, END }, SET(SEGMENT_SIZE, 8, -1) },
+	{ "segment of 5 bytes at 18446744073709551615", { DATA_SEGMENTS, 1, END }, SET(SEGMENT_OFFSET, 8, -1) },
+	{ "entry 0 has no key", { DATA_NAMED, 0, END }, DROP(NAMED_KEY) },
+	{ "entry 1 is in segment 4 of 4", { DATA_NAMED, 1, END }, SET(NAMED_SEGMENT, 4, 4) },
+	{ "scalar type 30", { DATA_NAMED, 0, NAMED_LAYOUT, CHILD, END }, SET(LAYOUT_SCALAR_TYPE, 1, 30) },
+	{ "dim_order of 0 entries", { DATA_NAMED, 0, NAMED_LAYOUT, CHILD, END }, DROP(LAYOUT_DIM_ORDER) },
+	{ "no permutation of 0 to 1", { DATA_NAMED, 0, NAMED_LAYOUT, CHILD, END }, ITEM(LAYOUT_DIM_ORDER, 0, 1, 0) },
+	{ "sizes are negative", { DATA_NAMED, 0, NAMED_LAYOUT, CHILD, END }, ITEM(LAYOUT_SIZES, 0, 4, -2) },
+	{ "tensor of 36 bytes in a segment of 24", { DATA_NAMED, 0, NAMED_LAYOUT, CHILD, END }, ITEM(LAYOUT_SIZES, 0,
+		4, 3) },
 };
 
 static void damage_is_an_error(void **unused)

@@ -93,7 +93,8 @@ static void segments_are_aligned_and_not_copied(void **unused)
 
 static void fixtures_survive_a_rewrite(void **unused)
 {
-	static const char *const name[] = { "add", "linear", "portable", "branch", "counter", "external", "dynamic", "conv_qs8",
+	static const char *const name[] = { "add", "linear", "portable", "branch", "counter", "external", "dynamic",
+					   "conv_qs8",
 		"linear_int4" };
 
 	for (int i = 0; i < N(name); i++) {
@@ -115,7 +116,8 @@ static void fixtures_survive_a_rewrite(void **unused)
 		same_plan(&p.plan[0], &q.plan[0]);
 		for (int v = 0; v < p.plan[0].nvalues; v++)
 			if (p.plan[0].value[v].tag == PTE_TENSOR && p.plan[0].value[v].tensor->data)
-				assert_memory_equal(p.plan[0].value[v].tensor->data, q.plan[0].value[v].tensor->data, p.plan[0].value[v].tensor->bytes);
+				assert_memory_equal(p.plan[0].value[v].tensor->data, q.plan[0].value[v].tensor->data,
+						    p.plan[0].value[v].tensor->bytes);
 		assert_int_equal(p.nnamed, q.nnamed);
 		for (int n = 0; n < p.nnamed; n++) {
 			assert_string_equal(p.named[n].key, q.named[n].key);
@@ -141,7 +143,8 @@ static struct edit old_program(bool both, size_t constant_bytes)
 	static const int64_t sizes[1] = { 0 };
 	static const uint8_t order[1] = { 0 };
 	struct fbb b = { 0 };
-	fbref value, sizes_ref, order_ref, values, ends, chain, chains, buffers, plan, plans, empty, delegate, data, segment = 0, v, name;
+	fbref value, sizes_ref, order_ref, values, ends, chain, chains, buffers, plan, plans, empty, delegate, data,
+	segment = 0, v, name;
 	struct edit e;
 	uint8_t *bytes;
 	size_t n;
@@ -267,7 +270,8 @@ static void bad_images_are_not_written(void **unused)
 	struct error err;
 
 	for (int i = 0; i < 6; i++) {
-		static const char *const error[] = { "value 0 has its bytes in entry 3 of 3", "value 2 has its bytes in entry 0 of 2",
+		static const char *const error[] = { "value 0 has its bytes in entry 3 of 3",
+						    "value 2 has its bytes in entry 0 of 2",
 			"value 7 is of kind 12", "without a name", "two methods are named other", "has 0 chains" };
 		struct pte_image m = make_image(&a);
 

@@ -208,7 +208,8 @@ static void real_delegates_survive_a_rewrite(void **unused)
 		struct error err = { 0 };
 		const struct pte_delegate *d;
 
-		assert_true(file_open(&f, arena_printf(&a, FIXTURES "%s.pte", name[i]), &err) && pte_read(&p, &f, &a, &err));
+		assert_true(file_open(&f, arena_printf(&a, FIXTURES "%s.pte", name[i]), &err) && pte_read(&p, &f, &a,
+			&err));
 		d = &p.plan[0].delegate[0];
 		assert_string_equal(d->id, "XnnpackBackend");
 		if (!xblob_read(&g, d->blob, 0, name[i], (xblob_lookup *)NULL, NULL, &a, &err))
@@ -286,69 +287,71 @@ static void shared_scales_may_stand_in_the_blob(void **unused)
 #define FIELDS(tag) XGRAPH_NODES, (tag) - 1, XNODE_TABLE, CHILD
 
 static const struct damage bad[] = {
-	{ "graph without values", { END }, EDIT_DROP, .field = XGRAPH_VALUES },
-	{ "graph without nodes", { END }, EDIT_DROP, .field = XGRAPH_NODES },
-	{ "num_externs 4097", { END }, EDIT_SET, XGRAPH_NUM_EXTERNS, .width = 4, .value = 4097 },
-	{ "external id 4, num_externs is 4", { END }, EDIT_SET, XGRAPH_NUM_EXTERNS, .width = 4, .value = 4 },
-	{ "constant 1, the blob has 1", { END }, EDIT_COUNT, XGRAPH_CONSTANT_DATA, .value = 1 },
-	{ "constant 1, the blob has 0", { END }, EDIT_DROP, .field = XGRAPH_CONSTANT_DATA },
-	{ "constant 1, 64 bytes at 18446744073709551615", { XGRAPH_CONSTANT_DATA, 1, END }, EDIT_DROP, .field = XCONSTANT_KEY },
+	{ "graph without values", { END }, DROP(XGRAPH_VALUES) },
+	{ "graph without nodes", { END }, DROP(XGRAPH_NODES) },
+	{ "num_externs 4097", { END }, SET(XGRAPH_NUM_EXTERNS, 4, 4097) },
+	{ "external id 4, num_externs is 4", { END }, SET(XGRAPH_NUM_EXTERNS, 4, 4) },
+	{ "constant 1, the blob has 1", { END }, COUNT(XGRAPH_CONSTANT_DATA, 1) },
+	{ "constant 1, the blob has 0", { END }, DROP(XGRAPH_CONSTANT_DATA) },
+	{ "constant 1, 64 bytes at 18446744073709551615", { XGRAPH_CONSTANT_DATA, 1, END }, DROP(XCONSTANT_KEY) },
 	/* values */
-	{ "value of kind 3", { XGRAPH_VALUES, X_IN, END }, EDIT_SET, XVALUE_TAG, .width = 1, .value = 3 },
-	{ "value of kind 0", { XGRAPH_VALUES, X_IN, END }, EDIT_DROP, .field = XVALUE_TAG },
-	{ "value of kind 1 without a table", { XGRAPH_VALUES, X_IN, END }, EDIT_DROP, .field = XVALUE_TABLE },
-	{ "value of kind 2 without a table", { XGRAPH_VALUES, X_CHANNEL, XVALUE_TABLE, CHILD, END }, EDIT_DROP, .field = XQUANTIZED_TENSOR },
-	{ "datatype 0", { PLAIN(X_IN), END }, EDIT_DROP, .field = XTENSOR_DATATYPE },
-	{ "datatype 15", { PLAIN(X_IN), END }, EDIT_SET, XTENSOR_DATATYPE, .width = 2, .value = 15 },
-	{ "datatype -1", { PLAIN(X_IN), END }, EDIT_SET, XTENSOR_DATATYPE, .width = 2, .value = -1 },
-	{ "value of type qint8 without quantisation", { PLAIN(X_IN), END }, EDIT_SET, XTENSOR_DATATYPE, .width = 2, .value = XD_QINT8 },
-	{ "dq_datatype", { PLAIN(X_IN), END }, EDIT_ALIAS, XTENSOR_DQ_DATATYPE, .value = XTENSOR_DATATYPE },
-	{ "num_dims 9 with 4 dims", { PLAIN(X_IN), END }, EDIT_SET, XTENSOR_NUM_DIMS, .width = 4, .value = 9 },
-	{ "num_dims 4 with 7 dims", { PLAIN(X_IN), END }, EDIT_COUNT, XTENSOR_DIMS, .value = 7 },
-	{ "constant 99, the blob has 7", { PLAIN(X_WEIGHT), END }, EDIT_SET, XTENSOR_CONSTANT, .width = 4, .value = 99 },
-	{ "constant 1 has 64 bytes, its tensor needs 80", { PLAIN(X_WEIGHT), END }, EDIT_ITEM, XTENSOR_DIMS, 0, 4, 5 },
-	{ ", num_externs is 5", { PLAIN(X_IN), END }, EDIT_ALIAS, XTENSOR_EXTERNAL_ID, .value = XTENSOR_DIMS },
-	{ "external id 0 has two values", { QUANTIZED(X_TENSOR), END }, EDIT_DROP, .field = XTENSOR_EXTERNAL_ID },
-	{ "external id 0 with flags 0", { PLAIN(X_WEIGHT), END }, EDIT_DROP, .field = XTENSOR_EXTERNAL_ID },
-	{ "external id 0 with flags 0", { PLAIN(X_IN), END }, EDIT_DROP, .field = XTENSOR_FLAGS },
-	{ "flags 0x5", { PLAIN(X_IN), END }, EDIT_SET, XTENSOR_FLAGS, .width = 4, .value = 5 },
-	{ "external id 4294967295 with flags", { PLAIN(X_HALF), END }, EDIT_SET, XTENSOR_EXTERNAL_ID, .width = 4, .value = -1 },
+	{ "value of kind 3", { XGRAPH_VALUES, X_IN, END }, SET(XVALUE_TAG, 1, 3) },
+	{ "value of kind 0", { XGRAPH_VALUES, X_IN, END }, DROP(XVALUE_TAG) },
+	{ "value of kind 1 without a table", { XGRAPH_VALUES, X_IN, END }, DROP(XVALUE_TABLE) },
+	{ "value of kind 2 without a table", { XGRAPH_VALUES, X_CHANNEL, XVALUE_TABLE, CHILD, END },
+	 DROP(XQUANTIZED_TENSOR) },
+	{ "datatype 0", { PLAIN(X_IN), END }, DROP(XTENSOR_DATATYPE) },
+	{ "datatype 15", { PLAIN(X_IN), END }, SET(XTENSOR_DATATYPE, 2, 15) },
+	{ "datatype -1", { PLAIN(X_IN), END }, SET(XTENSOR_DATATYPE, 2, -1) },
+	{ "value of type qint8 without quantisation", { PLAIN(X_IN), END }, SET(XTENSOR_DATATYPE, 2, XD_QINT8) },
+	{ "dq_datatype", { PLAIN(X_IN), END }, ALIAS(XTENSOR_DQ_DATATYPE, XTENSOR_DATATYPE) },
+	{ "num_dims 9 with 4 dims", { PLAIN(X_IN), END }, SET(XTENSOR_NUM_DIMS, 4, 9) },
+	{ "num_dims 4 with 7 dims", { PLAIN(X_IN), END }, COUNT(XTENSOR_DIMS, 7) },
+	{ "constant 99, the blob has 7", { PLAIN(X_WEIGHT), END }, SET(XTENSOR_CONSTANT, 4, 99) },
+	{ "constant 1 has 64 bytes, its tensor needs 80", { PLAIN(X_WEIGHT), END }, ITEM(XTENSOR_DIMS, 0, 4, 5) },
+	{ ", num_externs is 5", { PLAIN(X_IN), END }, ALIAS(XTENSOR_EXTERNAL_ID, XTENSOR_DIMS) },
+	{ "external id 0 has two values", { QUANTIZED(X_TENSOR), END }, DROP(XTENSOR_EXTERNAL_ID) },
+	{ "external id 0 with flags 0", { PLAIN(X_WEIGHT), END }, DROP(XTENSOR_EXTERNAL_ID) },
+	{ "external id 0 with flags 0", { PLAIN(X_IN), END }, DROP(XTENSOR_FLAGS) },
+	{ "flags 0x5", { PLAIN(X_IN), END }, SET(XTENSOR_FLAGS, 4, 5) },
+	{ "external id 4294967295 with flags", { PLAIN(X_HALF), END }, SET(XTENSOR_EXTERNAL_ID, 4, -1) },
 	/* quantisation */
-	{ "quantisation of kind 0", { XGRAPH_VALUES, X_CHANNEL, XVALUE_TABLE, CHILD, END }, EDIT_DROP, .field = XQUANTIZED_TAG },
-	{ "quantisation of kind 5", { XGRAPH_VALUES, X_CHANNEL, XVALUE_TABLE, CHILD, END }, EDIT_SET, XQUANTIZED_TAG, .width = 1, .value = 5 },
-	{ "quantisation of kind 1", { XGRAPH_VALUES, X_CHANNEL, XVALUE_TABLE, CHILD, END }, EDIT_DROP, .field = XQUANTIZED_PARAMS },
-	{ "3 scales for 4 channels", { PARAMS(X_CHANNEL), END }, EDIT_SET, XCHANNEL_NUM_SCALES, .width = 4, .value = 3 },
-	{ "0 scales for 4 channels", { PARAMS(X_CHANNEL), END }, EDIT_DROP, .field = XCHANNEL_SCALE_INDEX },
-	{ "constant 9, the blob has 7", { PARAMS(X_CHANNEL), END }, EDIT_SET, XCHANNEL_SCALE_INDEX, .width = 4, .value = 9 },
-	{ "channel_dim", { PARAMS(X_CHANNEL), END }, EDIT_ALIAS, XCHANNEL_DIM, .value = XCHANNEL_NUM_SCALES },
-	{ "scale 0, it must be a positive number", { PARAMS(X_TENSOR), END }, EDIT_DROP, .field = XPERTENSOR_SCALE },
-	{ "scale -1, it must", { PARAMS(X_TENSOR), END }, EDIT_SET, XPERTENSOR_SCALE, .width = 4, .value = 0xbf800000 },
-	{ "it must be a positive number", { PARAMS(X_TENSOR), END }, EDIT_SET, XPERTENSOR_SCALE, .width = 4, .value = 0x7fc00000 },
-	{ "it must be a positive number", { PARAMS(X_TENSOR), END }, EDIT_SET, XPERTENSOR_SCALE, .width = 4, .value = 0x7f800000 },
-	{ "zero point 128 of type qint8", { PARAMS(X_TENSOR), END }, EDIT_SET, XPERTENSOR_ZERO_POINT, .width = 4, .value = 128 },
-	{ "zero point -129 of type qint8", { PARAMS(X_TENSOR), END }, EDIT_SET, XPERTENSOR_ZERO_POINT, .width = 4, .value = -129 },
-	{ "3 dimensions outside the batch", { PARAMS(X_QIN), END }, EDIT_SET, XTOKEN_NONBATCH_DIMS, .width = 4, .value = 3 },
-	{ "-1 dimensions outside the batch", { PARAMS(X_QIN), END }, EDIT_SET, XTOKEN_NONBATCH_DIMS, .width = 4, .value = -1 },
-	{ "in groups of 0", { PARAMS(X_GROUP), END }, EDIT_DROP, .field = XGROUP_SIZE },
-	{ "in groups of 7", { PARAMS(X_GROUP), END }, EDIT_SET, XGROUP_SIZE, .width = 4, .value = 7 },
-	{ "4 scales for 64 elements in groups of 8", { PARAMS(X_GROUP), END }, EDIT_SET, XGROUP_SIZE, .width = 4, .value = 8 },
-	{ "groups over channel_dim 0 of a qcint4 value", { QUANTIZED(X_GROUP), END }, EDIT_SET, XTENSOR_DATATYPE, .width = 2, .value = XD_QCINT4 },
-	{ "groups over channel_dim", { PARAMS(X_GROUP), END }, EDIT_ALIAS, XGROUP_DIM, .value = XGROUP_SIZE },
+	{ "quantisation of kind 0", { XGRAPH_VALUES, X_CHANNEL, XVALUE_TABLE, CHILD, END }, DROP(XQUANTIZED_TAG) },
+	{ "quantisation of kind 5", { XGRAPH_VALUES, X_CHANNEL, XVALUE_TABLE, CHILD, END }, SET(XQUANTIZED_TAG, 1, 5) },
+	{ "quantisation of kind 1", { XGRAPH_VALUES, X_CHANNEL, XVALUE_TABLE, CHILD, END }, DROP(XQUANTIZED_PARAMS) },
+	{ "3 scales for 4 channels", { PARAMS(X_CHANNEL), END }, SET(XCHANNEL_NUM_SCALES, 4, 3) },
+	{ "0 scales for 4 channels", { PARAMS(X_CHANNEL), END }, DROP(XCHANNEL_SCALE_INDEX) },
+	{ "constant 9, the blob has 7", { PARAMS(X_CHANNEL), END }, SET(XCHANNEL_SCALE_INDEX, 4, 9) },
+	{ "channel_dim", { PARAMS(X_CHANNEL), END }, ALIAS(XCHANNEL_DIM, XCHANNEL_NUM_SCALES) },
+	{ "scale 0, it must be a positive number", { PARAMS(X_TENSOR), END }, DROP(XPERTENSOR_SCALE) },
+	{ "scale -1, it must", { PARAMS(X_TENSOR), END }, SET(XPERTENSOR_SCALE, 4, 0xbf800000) },
+	{ "it must be a positive number", { PARAMS(X_TENSOR), END }, SET(XPERTENSOR_SCALE, 4, 0x7fc00000) },
+	{ "it must be a positive number", { PARAMS(X_TENSOR), END }, SET(XPERTENSOR_SCALE, 4, 0x7f800000) },
+	{ "zero point 128 of type qint8", { PARAMS(X_TENSOR), END }, SET(XPERTENSOR_ZERO_POINT, 4, 128) },
+	{ "zero point -129 of type qint8", { PARAMS(X_TENSOR), END }, SET(XPERTENSOR_ZERO_POINT, 4, -129) },
+	{ "3 dimensions outside the batch", { PARAMS(X_QIN), END }, SET(XTOKEN_NONBATCH_DIMS, 4, 3) },
+	{ "-1 dimensions outside the batch", { PARAMS(X_QIN), END }, SET(XTOKEN_NONBATCH_DIMS, 4, -1) },
+	{ "in groups of 0", { PARAMS(X_GROUP), END }, DROP(XGROUP_SIZE) },
+	{ "in groups of 7", { PARAMS(X_GROUP), END }, SET(XGROUP_SIZE, 4, 7) },
+	{ "4 scales for 64 elements in groups of 8", { PARAMS(X_GROUP), END }, SET(XGROUP_SIZE, 4, 8) },
+	{ "groups over channel_dim 0 of a qcint4 value", { QUANTIZED(X_GROUP), END }, SET(XTENSOR_DATATYPE, 2,
+		XD_QCINT4) },
+	{ "groups over channel_dim", { PARAMS(X_GROUP), END }, ALIAS(XGROUP_DIM, XGROUP_SIZE) },
 	/* nodes */
-	{ "node of kind 0", { NODE(X_ADD), END }, EDIT_DROP, .field = XNODE_TAG },
-	{ "node of kind 48", { NODE(X_ADD), END }, EDIT_SET, XNODE_TAG, .width = 1, .value = X_TAGS },
-	{ "node of kind 1 without a table", { NODE(X_ADD), END }, EDIT_DROP, .field = XNODE_TABLE },
-	{ "output_id 1000 is no value", { FIELDS(X_ADD), END }, EDIT_SET, XB_OUT, .width = 4, .value = 1000 },
-	{ "output_id 1 is written twice, or a constant", { FIELDS(X_ADD), END }, EDIT_SET, XB_OUT, .width = 4, .value = X_WEIGHT },
-	{ "output_id 0 is written twice, or a constant", { FIELDS(X_ADD), END }, EDIT_DROP, .field = XB_OUT },
-	{ "output_id 8 is written twice", { FIELDS(X_FULLY_CONNECTED), END }, EDIT_SET, XFC_OUT, .width = 4, .value = X_FIXED },
-	{ "perm is no permutation", { FIELDS(X_STATIC_TRANSPOSE), END }, EDIT_ITEM, 1, 0, 4, 0 },
-	{ "perm is no permutation", { FIELDS(X_STATIC_TRANSPOSE), END }, EDIT_ITEM, 1, 0, 4, 99 },
-	{ "perm has 3 entries for an input of rank 4", { FIELDS(X_STATIC_TRANSPOSE), END }, EDIT_COUNT, 1, .value = 3 },
-	{ "sizes has 0 entries for an input of rank 4", { FIELDS(X_STATIC_SLICE), END }, EDIT_DROP, .field = 2 },
-	{ "pre_paddings has 0 entries", { FIELDS(X_STATIC_CONSTANT_PAD), END }, EDIT_DROP, .field = 0 },
-	{ "list of 7 entries", { FIELDS(X_STATIC_RESHAPE), END }, EDIT_COUNT, 1, .value = 7 },
-	{ "group_input_channels is 0", { FIELDS(X_DEPTHWISE_CONV2D), END }, EDIT_DROP, .field = XC_GROUP_IN },
+	{ "node of kind 0", { NODE(X_ADD), END }, DROP(XNODE_TAG) },
+	{ "node of kind 48", { NODE(X_ADD), END }, SET(XNODE_TAG, 1, X_TAGS) },
+	{ "node of kind 1 without a table", { NODE(X_ADD), END }, DROP(XNODE_TABLE) },
+	{ "output_id 1000 is no value", { FIELDS(X_ADD), END }, SET(XB_OUT, 4, 1000) },
+	{ "output_id 1 is written twice, or a constant", { FIELDS(X_ADD), END }, SET(XB_OUT, 4, X_WEIGHT) },
+	{ "output_id 0 is written twice, or a constant", { FIELDS(X_ADD), END }, DROP(XB_OUT) },
+	{ "output_id 8 is written twice", { FIELDS(X_FULLY_CONNECTED), END }, SET(XFC_OUT, 4, X_FIXED) },
+	{ "perm is no permutation", { FIELDS(X_STATIC_TRANSPOSE), END }, ITEM(1, 0, 4, 0) },
+	{ "perm is no permutation", { FIELDS(X_STATIC_TRANSPOSE), END }, ITEM(1, 0, 4, 99) },
+	{ "perm has 3 entries for an input of rank 4", { FIELDS(X_STATIC_TRANSPOSE), END }, COUNT(1, 3) },
+	{ "sizes has 0 entries for an input of rank 4", { FIELDS(X_STATIC_SLICE), END }, DROP(2) },
+	{ "pre_paddings has 0 entries", { FIELDS(X_STATIC_CONSTANT_PAD), END }, DROP(0) },
+	{ "list of 7 entries", { FIELDS(X_STATIC_RESHAPE), END }, COUNT(1, 7) },
+	{ "group_input_channels is 0", { FIELDS(X_DEPTHWISE_CONV2D), END }, DROP(XC_GROUP_IN) },
 };
 
 static struct span damaged(struct span good, const struct damage *d, struct arena *a)
@@ -427,7 +430,8 @@ static void headers_are_checked(void **unused)
 			fail_msg("row %d: \"%s\" does not say \"%s\"", i, err.text, head[i].error);
 	}
 	for (size_t n = 0; n < good.bytes - 15; n++)
-		assert_false(xblob_read(&h, (struct span){ arena_copy(&a, good.data, n), n }, 0, "a", lookup, NULL, &a, &err));
+		assert_false(xblob_read(&h, (struct span){ arena_copy(&a, good.data, n), n }, 0, "a", lookup, NULL, &a,
+					&err));
 	arena_free(&a);
 }
 
@@ -639,8 +643,10 @@ static void old_group_scales_are_converted(void **unused)
 static void sizes_of_values(void **unused)
 {
 	static const struct { enum xdatatype t; uint32_t dim[2]; size_t bytes; } row[] = {
-		{ XD_FP32, { 3, 5 }, 60 }, { XD_FP16, { 3, 5 }, 30 }, { XD_BF16, { 3, 5 }, 30 }, { XD_QINT8, { 3, 5 }, 15 },
-		{ XD_QCINT4, { 3, 5 }, 9 }, { XD_QBINT4, { 3, 6 }, 9 }, { XD_QCINT32, { 3, 5 }, 60 }, { XD_INT32, { 0, 5 }, 0 },
+		{ XD_FP32, { 3, 5 }, 60 }, { XD_FP16, { 3, 5 }, 30 }, { XD_BF16, { 3, 5 }, 30 }, { XD_QINT8, { 3, 5 },
+			15 },
+		{ XD_QCINT4, { 3, 5 }, 9 }, { XD_QBINT4, { 3, 6 }, 9 }, { XD_QCINT32, { 3, 5 }, 60 }, { XD_INT32, { 0,
+			5 }, 0 },
 	};
 	struct xvalue huge = { .datatype = XD_FP32, .rank = 3, .dim = { UINT32_MAX, UINT32_MAX, 2 } };
 	size_t bytes;

@@ -58,7 +58,8 @@ static void set_byte(struct mutant *m, struct random *r)
 /* An aligned number becomes another one: a little more, a neighbour's, an extreme. */
 static void tweak_word(struct mutant *m, struct random *r)
 {
-	static const uint32_t likely[] = { 0, 1, UINT32_MAX, INT32_MAX, 0x80000000, 0x7ffffffc, 0xfffffffc, 1000000, 65536 };
+	static const uint32_t likely[] = { 0, 1, UINT32_MAX, INT32_MAX, 0x80000000, 0x7ffffffc, 0xfffffffc, 1000000,
+					  65536 };
 	size_t at = place(m, r) & ~(size_t)3;
 	uint32_t v;
 
@@ -261,13 +262,15 @@ int main(int argc, char **argv)
 	for (long i = 0; i < count; i++) {
 		const struct file *one = &f[i % nfiles];
 
-		if (!try_one(one, &f[(size_t)(i / nfiles + i) % (size_t)nfiles], seed * 1000003 + (uint64_t)i, &read, &slowest)) {
+		if (!try_one(one, &f[(size_t)(i / nfiles + i) % (size_t)nfiles], seed * 1000003 + (uint64_t)i, &read,
+			     &slowest)) {
 			printf("mutation %ld of %s\n", i, one->path);
 			fflush(stdout);
 			_exit(1);
 		}
 	}
-	printf("%ld mutations, %d read, slowest %.3f s, largest block %zu bytes\n", count, read, slowest, mem_largest());
+	printf("%ld mutations, %d read, slowest %.3f s, largest block %zu bytes\n", count, read, slowest,
+	       mem_largest());
 	for (int i = 0; i < nfiles; i++)
 		file_close(&f[i]);
 	free(f);

@@ -105,7 +105,8 @@ static fbref vector(struct fbb *b, char kind, const void *data, size_t n, size_t
 	fbref made;
 
 	if (n > INTERN_BYTES / width)
-		return n > MAX_BYTES / width ? (b->too_big = true, 0) : put_vector(b, data, n, width, align, kind == 's');
+		return n > MAX_BYTES / width ? (b->too_big = true, 0)
+					     : put_vector(b, data, n, width, align, kind == 's');
 	key_start(&k, kind);
 	key_add(&k, head, sizeof head);
 	key_add(&k, data, n * width);

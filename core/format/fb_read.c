@@ -60,7 +60,8 @@ static struct fb_table enter_table(struct fb *fb, uint64_t at)
 		return fb_fail(fb, (size_t)at, "table lies outside the %zu bytes or is not aligned", fb->bytes), none;
 	vtable = (int64_t)at - GET(int32_t, fb, at);
 	if (vtable < 0 || vtable % 2 || !size_inside((uint64_t)vtable, 4, fb->bytes))
-		return fb_fail(fb, (size_t)at, "vtable at %" PRId64 " is outside the %zu bytes or odd", vtable, fb->bytes), none;
+		return fb_fail(fb, (size_t)at, "vtable at %" PRId64 " is outside the %zu bytes or odd", vtable,
+			       fb->bytes), none;
 	t.vtable = (uint32_t)vtable;
 	t.vtable_bytes = GET(uint16_t, fb, vtable);
 	t.table_bytes = GET(uint16_t, fb, vtable + 2);
@@ -100,7 +101,8 @@ static uint32_t field(struct fb_table *t, int id, size_t bytes)
 	if (!v)
 		return 0;
 	if (v < 4 || v + bytes > t->table_bytes || (t->at + v) % bytes)
-		return fb_fail(t->fb, t->vtable + slot, "field %d at %u of a table of %u bytes does not fit or is not aligned",
+		return fb_fail(t->fb, t->vtable + slot,
+			       "field %d at %u of a table of %u bytes does not fit or is not aligned",
 			       id, v, t->table_bytes), 0;
 	return t->at + v;
 }

@@ -139,9 +139,11 @@ enum file_kind file_kind(const uint8_t *data, size_t bytes)
 	if (!bytes)
 		return FILE_EMPTY;
 	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-		if (size_inside(marks[i].at, marks[i].n, bytes) && !memcmp(data + marks[i].at, marks[i].bytes, marks[i].n))
+		if (size_inside(marks[i].at, marks[i].n, bytes)
+		    && !memcmp(data + marks[i].at, marks[i].bytes, marks[i].n))
 			return marks[i].kind;
-	if (bytes >= 8 && data[4] == 'E' && data[5] == 'T' && data[6] >= '0' && data[6] <= '9' && data[7] >= '0' && data[7] <= '9')
+	if (bytes >= 8 && data[4] == 'E' && data[5] == 'T' && data[6] >= '0' && data[6] <= '9'
+	    && data[7] >= '0' && data[7] <= '9')
 		return FILE_PTE_OLD;
 	return FILE_UNKNOWN;
 }

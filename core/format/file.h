@@ -27,8 +27,8 @@ void file_close(struct file *f);
 
 /* What the first bytes say a file is, for a clear message when it is not what was asked for. */
 enum file_kind {
-	FILE_EMPTY, FILE_PTE, FILE_PTE_OLD, FILE_PTD, FILE_BUNDLED, FILE_ETDUMP, FILE_ZIP, FILE_GZIP, FILE_LFS, FILE_NPY,
-	FILE_UNKNOWN,
+	FILE_EMPTY, FILE_PTE, FILE_PTE_OLD, FILE_PTD, FILE_BUNDLED, FILE_ETDUMP, FILE_ZIP, FILE_GZIP, FILE_LFS,
+	FILE_NPY, FILE_UNKNOWN,
 };
 enum file_kind file_kind(const uint8_t *data, size_t bytes);
 const char *file_kind_text(enum file_kind k);	/* "a Git LFS pointer (the file itself was not fetched)" */

@@ -82,7 +82,8 @@ static bool put(struct writing *w, const uint8_t *data, size_t bytes)
 
 static bool move_into_place(struct writing *w)
 {
-	if (w->replace ? !rename(w->beside, w->target) : !renameat2(AT_FDCWD, w->beside, AT_FDCWD, w->target, RENAME_NOREPLACE))
+	if (w->replace ? !rename(w->beside, w->target)
+		       : !renameat2(AT_FDCWD, w->beside, AT_FDCWD, w->target, RENAME_NOREPLACE))
 		return true;
 	/* File systems without RENAME_NOREPLACE: a hard link does not replace either. */
 	if (!w->replace && (errno == EINVAL || errno == ENOSYS) && !link(w->beside, w->target))

@@ -60,7 +60,8 @@ static bool read_size(struct header *h, int64_t *size)
 	size_t first = h->at;
 
 	for (*size = 0; h->at < h->end && h->text[h->at] >= '0' && h->text[h->at] <= '9'; h->at++)
-		if (__builtin_mul_overflow(*size, 10, size) || __builtin_add_overflow(*size, h->text[h->at] - '0', size))
+		if (__builtin_mul_overflow(*size, 10, size)
+		    || __builtin_add_overflow(*size, h->text[h->at] - '0', size))
 			return bad(h, "size does not fit in 64 bits");
 	return h->at > first || bad(h, "shape is no tuple of sizes");
 }
@@ -94,7 +95,8 @@ bool npy_read(struct npy *a, const struct file *f, struct error *err)
 		return error_set(err, ERROR_FORMAT, "%s: offset 6: format version is not 1, 2 or 3", f->path);
 	memcpy(&length, f->data + 8, wide);
 	if (!size_inside(8 + wide, length, f->bytes))
-		return error_set(err, ERROR_FORMAT, "%s: offset 8: header of %zu bytes in a file of %zu", f->path, length, f->bytes);
+		return error_set(err, ERROR_FORMAT, "%s: offset 8: header of %zu bytes in a file of %zu", f->path,
+				 length, f->bytes);
 	start = h.end = 8 + wide + length;
 	h.at = 8 + wide;
 	if (!read_descr(&h, a))
@@ -106,8 +108,8 @@ bool npy_read(struct npy *a, const struct file *f, struct error *err)
 	if (!read_shape(&h, a))
 		return false;
 	if (!dtype_tensor_bytes(a->dtype, a->rank, a->size, &bytes) || bytes > f->bytes - start)
-		return error_set(err, ERROR_FORMAT, "%s: offset %zu: %zu bytes of data are fewer than the shape needs", f->path, start,
-				 f->bytes - start);
+		return error_set(err, ERROR_FORMAT, "%s: offset %zu: %zu bytes of data are fewer than the shape needs",
+				 f->path, start, f->bytes - start);
 	a->data = f->data + start;
 	a->bytes = bytes;
 	return true;

@@ -18,8 +18,8 @@ struct header { uint32_t length; uint64_t at, bytes, base, segment_bytes; };
 static bool read_header(struct header *h, const struct file *f, struct error *err)
 {
 	if (f->bytes < PROGRAM_LEAST)
-		return error_set(err, ERROR_FORMAT, "%s: offset 0: %zu bytes, a data file has at least %d", f->path, f->bytes,
-				 PROGRAM_LEAST);
+		return error_set(err, ERROR_FORMAT, "%s: offset 0: %zu bytes, a data file has at least %d", f->path,
+				 f->bytes, PROGRAM_LEAST);
 	if (memcmp(f->data + HEADER_AT, "FH01", 4))
 		return error_set(err, ERROR_FORMAT, "%s: offset 8: header is \"%.4s\", not \"FH01\"", f->path,
 				 (const char *)f->data + HEADER_AT);
@@ -29,14 +29,16 @@ static bool read_header(struct header *h, const struct file *f, struct error *er
 	memcpy(&h->base, f->data + 32, 8);
 	memcpy(&h->segment_bytes, f->data + 40, 8);
 	if (h->length < PTD_HEADER_LENGTH)
-		return error_set(err, ERROR_FORMAT, "%s: offset 12: header of %u bytes, at least %d are needed", f->path, h->length,
-				 PTD_HEADER_LENGTH);
+		return error_set(err, ERROR_FORMAT, "%s: offset 12: header of %u bytes, at least %d are needed",
+				 f->path, h->length, PTD_HEADER_LENGTH);
 	if (!size_inside(h->at, h->bytes, f->bytes) || HEADER_AT + (uint64_t)h->length > h->at + h->bytes)
-		return error_set(err, ERROR_FORMAT, "%s: offset 16: tables of %" PRIu64 " bytes at %" PRIu64 " in a file of %zu",
+		return error_set(err, ERROR_FORMAT,
+				 "%s: offset 16: tables of %" PRIu64 " bytes at %" PRIu64 " in a file of %zu",
 				 f->path, h->bytes, h->at, f->bytes);
 	if ((h->base && h->base < h->at + h->bytes) || !size_inside(h->base, h->segment_bytes, f->bytes))
 		return error_set(err, ERROR_FORMAT, "%s: offset 32: %" PRIu64 " bytes of segments from %" PRIu64
-				 " on, behind tables of %" PRIu64 ", in a file of %zu", f->path, h->segment_bytes, h->base,
+				 " on, behind tables of %" PRIu64 ", in a file of %zu", f->path, h->segment_bytes,
+				 h->base,
 				 h->at + h->bytes, f->bytes);
 	return true;
 }
@@ -53,7 +55,8 @@ static bool read_layout(struct fb_table *t, struct ptd_entry *e)
 	if (!layout.at)
 		return true;
 	if (type < 0 || type >= DTYPE_CODES || sizes.n > MAX_RANK || order.n != sizes.n)
-		return fb_fail(t->fb, layout.at, "scalar type %d, rank %u, dim_order of %u entries; allowed are types to %d, rank to %d",
+		return fb_fail(t->fb, layout.at,
+			       "scalar type %d, rank %u, dim_order of %u entries; allowed are types to %d, rank to %d",
 			       type, sizes.n, order.n, DTYPE_CODES - 1, MAX_RANK);
 	e->has_layout = true;
 	e->dtype = (enum dtype)type;
@@ -78,7 +81,8 @@ static bool read_segment(const struct file *f, const struct header *h, struct fb
 
 	if ((bytes && !h->base) || !size_inside(h->base, offset, f->bytes)
 	    || !size_inside(h->base + offset, bytes, f->bytes))
-		return fb_fail(t.fb, t.at, "segment of %" PRIu64 " bytes at %" PRIu64 " behind %" PRIu64 " in a file of %zu", bytes,
+		return fb_fail(t.fb, t.at,
+			       "segment of %" PRIu64 " bytes at %" PRIu64 " behind %" PRIu64 " in a file of %zu", bytes,
 			       offset, h->base, f->bytes);
 	*s = (struct span){ f->data + h->base + offset, (size_t)bytes };
 	return true;
@@ -106,7 +110,8 @@ static bool read_entries(struct ptd *ptd, const struct file *f, const struct hea
 
 		e->key = fb_name(&t, NAMED_KEY, &e->key_bytes);
 		if (!e->key || k >= segments.n)
-			return fb_fail(fb, t.at, "entry %u %s in segment %u of %u", i, e->key ? "is" : "has no key and is", k, segments.n);
+			return fb_fail(fb, t.at, "entry %u %s in segment %u of %u", i,
+				       e->key ? "is" : "has no key and is", k, segments.n);
 		e->data = segment[k];
 		if (!read_layout(&t, e))
 			return false;
@@ -201,7 +206,8 @@ bool ptd_write(struct pte_output *out, const struct ptd_entry *entry, int n, str
 	uint8_t *tables;
 	size_t bytes;
 	bool ok = check_entries(entry, n, &p.mem, err)
-		&& fbb_finish(&b, write_tables(&b, &p, entry, n), "FT01", PTD_HEADER_PADDED - HEADER_AT, &tables, &bytes, err);
+		&& fbb_finish(&b, write_tables(&b, &p, entry, n), "FT01", PTD_HEADER_PADDED - HEADER_AT, &tables,
+			      &bytes, err);
 
 	if (ok) {
 		field[1] = bytes - PTD_HEADER_PADDED;

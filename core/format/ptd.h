@@ -1,7 +1,8 @@
 /* ptd.h - a FlatTensor data file (.ptd): named tensors outside the program.
  *
  *   0   u32 root table offset, "FT01"
- *   8   header: "FH01", u32 length >= 40, u64 offset of tables (48), u64 their bytes, u64 segment base, u64 segment bytes
+ *   8   header: "FH01", u32 length >= 40, u64 offset of tables (48), u64 their bytes, u64 segment base,
+ *       u64 segment bytes
  *   ..  flatbuffer (schema flat_tensor.fbs), then segments, each on 128
  *
  * The flatbuffer starts at byte 0, the header lies inside it. Keys and bytes point into the file. */

@@ -77,7 +77,7 @@ enum pte_call { PTE_KERNEL = 1, PTE_DELEGATE, PTE_MOVE, PTE_JUMP_FALSE, PTE_FREE
 
 struct pte_instruction {
 	enum pte_call call;
-	int32_t index;		/* KERNEL: operator; DELEGATE: delegate; MOVE: from; JUMP_FALSE: condition; FREE: value */
+	int32_t index;	/* KERNEL: operator; DELEGATE: delegate; MOVE: from; JUMP_FALSE: condition; FREE: value */
 	int32_t to;		/* MOVE: to; JUMP_FALSE: destination instruction */
 	int32_t *arg;		/* KERNEL, DELEGATE: value indices */
 	int nargs;

@@ -42,7 +42,8 @@ static bool read_buffers(struct pte_reader *r, struct pte_plan *plan, struct fb_
 		plan->device[i] = (struct pte_device){ fb_i32(&d, DEVICE_BUFFER, 0), fb_i8(&d, DEVICE_TYPE, 0),
 						       fb_i8(&d, DEVICE_INDEX, 0) };
 		if (plan->device[i].buffer < 0 || plan->device[i].buffer >= plan->nbuffers)
-			return pte_bad(r, d.at, "device of arena %d, there are %d", plan->device[i].buffer, plan->nbuffers);
+			return pte_bad(r, d.at, "device of arena %d, there are %d", plan->device[i].buffer,
+				       plan->nbuffers);
 	}
 	return fb_ok(&r->fb);
 }
@@ -66,7 +67,8 @@ static bool read_operators(struct pte_reader *r, struct pte_plan *plan, struct f
 		if (!op->overload)
 			op->overload = "";
 		if (name + (overload ? 1 + overload : 0) >= 100)
-			return pte_bad(r, o.at, "name of %zu bytes, the runtime takes less than 100", name + 1 + overload);
+			return pte_bad(r, o.at, "name of %zu bytes, the runtime takes less than 100",
+				       name + 1 + overload);
 	}
 	return fb_ok(&r->fb);
 }
@@ -176,7 +178,8 @@ static bool read_free(struct pte_reader *r, const struct pte_plan *plan, const s
 {
 	if (!value_index(r, plan, t->at, in->index))
 		return false;
-	return plan->value[in->index].tag == PTE_TENSOR || pte_bad(r, t->at, "free of value %d, which is no tensor", in->index);
+	return plan->value[in->index].tag == PTE_TENSOR
+		|| pte_bad(r, t->at, "free of value %d, which is no tensor", in->index);
 }
 
 static bool (*const read_instruction[])(struct pte_reader *, const struct pte_plan *, const struct pte_chain *,

@@ -54,17 +54,20 @@ static bool read_header(struct pte *p, const struct file *f, struct error *err)
 	p->segment_base = le64(h + 16);
 	p->segment_bytes = length >= HEADER_LENGTH ? le64(h + 24) : 0;
 	if (length < HEADER_LEAST)
-		return error_set(err, ERROR_FORMAT, "%s: offset 12: header of %u bytes, at least %d are needed", f->path, length,
-				 HEADER_LEAST);
+		return error_set(err, ERROR_FORMAT, "%s: offset 12: header of %u bytes, at least %d are needed",
+				 f->path, length, HEADER_LEAST);
 	if (p->program_bytes > f->bytes || HEADER_AT + (uint64_t)length > p->program_bytes)
-		return error_set(err, ERROR_FORMAT, "%s: offset 16: program of %" PRIu64 " bytes with a header of %u in a file of %zu",
+		return error_set(err, ERROR_FORMAT,
+				 "%s: offset 16: program of %" PRIu64 " bytes with a header of %u in a file of %zu",
 				 f->path, p->program_bytes, length, f->bytes);
 	if (p->segment_base && p->segment_base < p->program_bytes)
-		return error_set(err, ERROR_FORMAT, "%s: offset 24: segments start at %" PRIu64 ", inside the program of %" PRIu64
+		return error_set(err, ERROR_FORMAT,
+				 "%s: offset 24: segments start at %" PRIu64 ", inside the program of %" PRIu64
 				 " bytes", f->path, p->segment_base, p->program_bytes);
 	if (!size_inside(p->segment_base, p->segment_bytes, f->bytes))
 		return error_set(err, ERROR_FORMAT, "%s: offset 24: %" PRIu64 " bytes of segments from %" PRIu64
-				 " on in a file of %zu: it may be cut short", f->path, p->segment_bytes, p->segment_base, f->bytes);
+				 " on in a file of %zu: it may be cut short", f->path, p->segment_bytes,
+				 p->segment_base, f->bytes);
 	return true;
 }
 
@@ -82,11 +85,14 @@ static bool read_segments(struct pte_reader *r, struct fb_table *program)
 		uint64_t offset = fb_u64(&t, SEGMENT_OFFSET, 0), bytes = fb_u64(&t, SEGMENT_SIZE, 0);
 
 		if (bytes && !p->segment_base)
-			return pte_bad(r, t.at, "segment %u has %" PRIu64 " bytes, but no header says where segments start", i, bytes);
+			return pte_bad(r, t.at,
+				       "segment %u has %" PRIu64 " bytes, but no header says where segments start", i,
+				       bytes);
 		if (!size_inside(p->segment_base, offset, r->file->bytes)
 		    || !size_inside(p->segment_base + offset, bytes, r->file->bytes))
 			return pte_bad(r, t.at, "segment %u, %" PRIu64 " bytes at %" PRIu64 " behind %" PRIu64
-				       ", lies outside the file of %zu bytes", i, bytes, offset, p->segment_base, r->file->bytes);
+				       ", lies outside the file of %zu bytes", i, bytes, offset, p->segment_base,
+				       r->file->bytes);
 		p->segment[i] = (struct span){ r->file->data + p->segment_base + offset, (size_t)bytes };
 	}
 	return fb_ok(&r->fb);
@@ -117,7 +123,8 @@ static bool read_constants(struct pte_reader *r, struct fb_table *program)
 
 	p->constant_segment = fb_u32(&seg, SUBSEGMENT_INDEX, 0);
 	if (buffer.n > 1 ? offset.n > 0 : buffer.n > 0 && offset.n > 1)
-		return pte_bad(r, seg.at, "%u constants in constant_segment and %u in constant_buffer, only one may hold any",
+		return pte_bad(r, seg.at,
+			       "%u constants in constant_segment and %u in constant_buffer, only one may hold any",
 			       offset.n, buffer.n);
 	p->inline_constants = buffer.n > 0 && !offset.n;
 	if (p->inline_constants) {
@@ -126,7 +133,8 @@ static bool read_constants(struct pte_reader *r, struct fb_table *program)
 		return fb_ok(&r->fb);
 	}
 	if (offset.n > 1 && p->constant_segment >= (uint32_t)p->nsegments)
-		return pte_bad(r, seg.at, "constants in segment %u, the program has %d", p->constant_segment, p->nsegments);
+		return pte_bad(r, seg.at, "constants in segment %u, the program has %d", p->constant_segment,
+			       p->nsegments);
 	p->constant_offset = fb_array(&offset, r->mem, sizeof *p->constant_offset);
 	p->nconstants = (int)offset.n;
 	for (uint32_t i = 0; p->constant_offset && i < offset.n; i++)
@@ -165,7 +173,8 @@ static bool read_named(struct pte_reader *r, struct fb_table *program)
 		if (!n->key)
 			return pte_bad(r, t.at, "named data %u has no key", i);
 		if (n->segment >= (uint32_t)p->nsegments)
-			return pte_bad(r, t.at, "named data %u in segment %u, the program has %d", i, n->segment, p->nsegments);
+			return pte_bad(r, t.at, "named data %u in segment %u, the program has %d", i, n->segment,
+				       p->nsegments);
 		n->data = p->segment[n->segment];
 		if (!map_get(&p->named_by_key, n->key, n->key_bytes))
 			map_put(&p->named_by_key, r->mem, n->key, n->key_bytes, n);
@@ -184,7 +193,8 @@ static bool read_program(struct pte_reader *r, struct fb_table *program)
 		return pte_bad(r, program->at, "program version %u, only 0 is known", version);
 	if (!plans.n)
 		return pte_bad(r, program->at, "the program has no methods");
-	if (!read_segments(r, program) || !read_constants(r, program) || !read_mutable(r, program) || !read_named(r, program))
+	if (!read_segments(r, program) || !read_constants(r, program) || !read_mutable(r, program)
+	    || !read_named(r, program))
 		return false;
 	r->inline_data = read_byte_tables(r, &inline_data);
 	r->ninline = (int)inline_data.n;
@@ -207,8 +217,8 @@ bool pte_read(struct pte *pte, const struct file *f, struct arena *a, struct err
 	if (file_kind(f->data, f->bytes) != FILE_PTE)
 		return file_not(f, "an ExecuTorch program (.pte, identifier \"ET12\")", err);
 	if (f->bytes < PROGRAM_LEAST)
-		return error_set(err, ERROR_FORMAT, "%s: offset 0: %zu bytes, a program has at least %d", f->path, f->bytes,
-				 PROGRAM_LEAST);
+		return error_set(err, ERROR_FORMAT, "%s: offset 0: %zu bytes, a program has at least %d", f->path,
+				 f->bytes, PROGRAM_LEAST);
 	return read_header(pte, f, err)
 		&& fb_open(&r.fb, f->data, (size_t)pte->program_bytes, 0, f->path, "ET12", &program, err)
 		&& read_program(&r, &program);

@@ -71,7 +71,8 @@ static bool read_int_list(struct pte_reader *r, struct pte_plan *plan, struct fb
 		int64_t index = fb_i64_at(&list, i);
 
 		if (index < 0 || index >= plan->nvalues)
-			return pte_bad(r, list.at + i * 8, "item %u is value %" PRId64 ", there are %d", i, index, plan->nvalues);
+			return pte_bad(r, list.at + i * 8, "item %u is value %" PRId64 ", there are %d", i, index,
+				       plan->nvalues);
 		at[i] = (int32_t)index;
 	}
 	v->index.at = at;
@@ -110,7 +111,8 @@ static bool read_tensor_list(struct pte_reader *r, struct pte_plan *plan, struct
 
 	if (!items(r, t, 4, &list))
 		return false;
-	v->index.at = pte_read_indices(r, &list, v->tag == PTE_TENSOR_LIST ? 0 : -1, (int32_t)(v - plan->value), "item");
+	v->index.at = pte_read_indices(r, &list, v->tag == PTE_TENSOR_LIST ? 0 : -1, (int32_t)(v - plan->value),
+				       "item");
 	v->index.n = (int)list.n;
 	return v->index.at != NULL;
 }
@@ -126,7 +128,8 @@ static bool read_shape(struct pte_reader *r, struct fb_table *t, struct pte_tens
 	if (!fb_vector_there(&sizes) || !fb_vector_there(&order))
 		return pte_bad(r, t->at, "tensor without %s", fb_vector_there(&sizes) ? "dim_order" : "sizes");
 	if (sizes.n > MAX_RANK || order.n != sizes.n)
-		return pte_bad(r, sizes.at, "tensor of rank %u with a dim_order of %u entries; at most rank %d, and as many",
+		return pte_bad(r, sizes.at,
+			       "tensor of rank %u with a dim_order of %u entries; at most rank %d, and as many",
 			       sizes.n, order.n, MAX_RANK);
 	x->rank = (int)sizes.n;
 	for (uint32_t d = 0; d < sizes.n; d++) {
@@ -171,7 +174,8 @@ static bool read_allocation(struct pte_reader *r, const struct pte_plan *plan, s
 	x->memory_id = fb_u32(&a, ALLOCATION_ID, 0);
 	x->memory_offset = (uint64_t)fb_u32(&a, ALLOCATION_HIGH, 0) << 32 | fb_u32(&a, ALLOCATION_LOW, 0);
 	if (x->memory_id < 1 || x->memory_id >= (uint32_t)plan->nbuffers)
-		return pte_bad(r, a.at, "memory_id %u; the method has %d arenas, of which 0 is reserved", x->memory_id, plan->nbuffers);
+		return pte_bad(r, a.at, "memory_id %u; the method has %d arenas, of which 0 is reserved", x->memory_id,
+			       plan->nbuffers);
 	if (!size_inside(x->memory_offset, x->bytes, (uint64_t)plan->buffer_bytes[x->memory_id]))
 		return pte_bad(r, a.at, "%zu bytes planned at %" PRIu64 " of arena %u, which has %" PRId64, x->bytes,
 			       x->memory_offset, x->memory_id, plan->buffer_bytes[x->memory_id]);
@@ -188,7 +192,8 @@ static bool find_data(struct pte_reader *r, size_t at, struct pte_tensor *x)
 	uint64_t offset;
 
 	if (x->data_index >= (uint32_t)n)
-		return pte_bad(r, at, "%s %u, the program has %d", state ? "mutable data" : "constant", x->data_index, n);
+		return pte_bad(r, at, "%s %u, the program has %d", state ? "mutable data" : "constant", x->data_index,
+			       n);
 	if (!state && p->inline_constants) {
 		where = p->constant[x->data_index];
 		offset = 0;
@@ -267,7 +272,8 @@ static bool check_lists(struct pte_reader *r, const struct pte_plan *plan, const
 			enum pte_tag tag = at < 0 ? PTE_NULL : plan->value[at].tag;
 
 			if (tag != (ints ? PTE_INT : PTE_TENSOR) && !(optional && tag == PTE_NULL))
-				return pte_bad(r, values->at + (size_t)i * 4, "item %d, value %d, is no %s", k, at, ints ? "Int" : "Tensor");
+				return pte_bad(r, values->at + (size_t)i * 4, "item %d, value %d, is no %s", k, at,
+					       ints ? "Int" : "Tensor");
 		}
 	}
 	return true;

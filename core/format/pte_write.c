@@ -152,8 +152,8 @@ static bool check_value(struct writer *w, int i, const struct pte_value *v)
 		return true;
 	n = t->storage == PTE_CONSTANT ? w->image->nconstants : w->image->nmutable;
 	return (t->data_index >= 1 && t->data_index < (uint32_t)n)
-		|| error_set(w->err, ERROR_FORMAT, "method %s: value %d has its bytes in entry %u of %d", w->method, i, t->data_index,
-			     n);
+		|| error_set(w->err, ERROR_FORMAT, "method %s: value %d has its bytes in entry %u of %d", w->method, i,
+			     t->data_index, n);
 }
 
 static bool write_values(struct writer *w, const struct pte_plan *plan, fbref *values)
@@ -293,7 +293,8 @@ static bool write_plan(struct writer *w, const struct pte_plan *plan, fbref *mad
 
 	w->method = plan->name;
 	if (!plan->name || !plan->nchains || !plan->nbuffers)
-		return error_set(w->err, ERROR_FORMAT, "method %s has %d chains and %d arenas, and must have a name and one of each",
+		return error_set(w->err, ERROR_FORMAT,
+				 "method %s has %d chains and %d arenas, and must have a name and one of each",
 				 plan->name ? plan->name : "without a name", plan->nchains, plan->nbuffers);
 	if (!write_values(w, plan, &values))
 		return false;
@@ -401,7 +402,8 @@ static bool finish(struct writer *w, struct pte_output *out, fbref root)
 	if (!fbb_finish(&w->b, root, "ET12", header ? HEADER_LENGTH : 0, &tables, &bytes, w->err))
 		return false;
 	if (bytes < PROGRAM_LEAST)
-		return error_set(w->err, ERROR_FORMAT, "a program of %zu bytes; the runtime takes %d and more", bytes, PROGRAM_LEAST);
+		return error_set(w->err, ERROR_FORMAT, "a program of %zu bytes; the runtime takes %d and more", bytes,
+				 PROGRAM_LEAST);
 	if (header) {
 		field[0] = bytes;
 		field[1] = size_align(bytes, SEGMENT_ALIGN);
@@ -428,17 +430,19 @@ bool pte_write(struct pte_output *out, const struct pte_image *image, struct err
 
 void pte_image(struct pte_image *image, const struct pte *pte, struct arena *a)
 {
-	*image = (struct pte_image){ pte->plan, pte->nplans, NULL, pte->nconstants, NULL, pte->nmutable, pte->named, pte->nnamed };
+	*image = (struct pte_image){ pte->plan, pte->nplans, NULL, pte->nconstants, NULL, pte->nmutable, pte->named,
+				    pte->nnamed };
 	image->constant = arena_array(a, (size_t)pte->nconstants, sizeof *image->constant);
 	image->mutable = arena_array(a, (size_t)pte->nmutable, sizeof *image->mutable);
 	for (int p = 0; p < pte->nplans; p++)
 		for (int i = 0; i < pte->plan[p].nvalues; i++) {
 			const struct pte_value *v = &pte->plan[p].value[i];
-			struct span *s;
+			struct span *s = v->tag == PTE_TENSOR && v->tensor->storage == PTE_CONSTANT ? image->constant
+												    : image->mutable;
 
 			if (v->tag != PTE_TENSOR || !v->tensor->data)
 				continue;
-			s = &(v->tensor->storage == PTE_CONSTANT ? image->constant : image->mutable)[v->tensor->data_index];
+			s += v->tensor->data_index;
 			if (!s->data || v->tensor->bytes > s->bytes)
 				*s = (struct span){ v->tensor->data, v->tensor->bytes };
 		}

@@ -1,6 +1,7 @@
 /* xblob.h - the XNNPACK delegate's blob, bytes <-> struct xgraph.
  *
- *   0   4 zero bytes, "XH00", u16 header length 30, u32 tables offset, u32 tables bytes, u32 constants offset, u64 their bytes
+ *   0   4 zero bytes, "XH00", u16 header length 30, u32 tables offset, u32 tables bytes, u32 constants offset,
+ *       u64 their bytes
  *   32  flatbuffer "XN01" ("XN00" is read as well), padded to 16
  *   ..  constant data (empty in today's exports: constants are named data, under the SHA-256 of their bytes)
  *   Without "XH00" the whole blob is the flatbuffer and constants are in its constant_buffer.

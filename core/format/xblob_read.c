@@ -34,7 +34,8 @@ static bool open_with_header(struct reader *r, struct span blob, size_t base, co
 	uint64_t data_bytes;
 
 	if (blob.bytes < XHEADER_BYTES)
-		return error_set(err, ERROR_FORMAT, "%s: offset %zu: XNNPACK blob of %zu bytes, its header has %d", name, base,
+		return error_set(err, ERROR_FORMAT, "%s: offset %zu: XNNPACK blob of %zu bytes, its header has %d",
+				 name, base,
 				 blob.bytes, XHEADER_BYTES);
 	memcpy(&at, blob.data + 10, 4);
 	memcpy(&bytes, blob.data + 14, 4);
@@ -42,7 +43,8 @@ static bool open_with_header(struct reader *r, struct span blob, size_t base, co
 	memcpy(&data_bytes, blob.data + 22, 8);
 	if (!size_inside(at, bytes, blob.bytes) || !size_inside(data_at, data_bytes, blob.bytes)
 	    || data_at < (uint64_t)at + bytes)
-		return error_set(err, ERROR_FORMAT, "%s: offset %zu: XNNPACK blob of %zu bytes has tables of %u at %u and constants of %"
+		return error_set(err, ERROR_FORMAT,
+				 "%s: offset %zu: XNNPACK blob of %zu bytes has tables of %u at %u and constants of %"
 				 PRIu64 " at %u", name, base + 10, blob.bytes, bytes, at, data_bytes, data_at);
 	r->has_header = true;
 	r->region = (struct span){ blob.data + data_at, (size_t)data_bytes };
@@ -71,8 +73,8 @@ static bool find_in_region(struct reader *r, struct fb_table *t, uint32_t k, str
 	uint64_t offset = fb_u64(t, XCONSTANT_OFFSET, 0), size = fb_u64(t, XCONSTANT_SIZE, 0);
 
 	if (!size_inside(offset, size, r->region.bytes))
-		return fb_fail(&r->fb, t->at, "constant %u, %" PRIu64 " bytes at %" PRIu64 " of a region of %zu", k, size, offset,
-			       r->region.bytes);
+		return fb_fail(&r->fb, t->at, "constant %u, %" PRIu64 " bytes at %" PRIu64 " of a region of %zu", k,
+			       size, offset, r->region.bytes);
 	*data = (struct span){ r->region.data + offset, (size_t)size };
 	return true;
 }
@@ -144,7 +146,8 @@ static bool read_token(struct reader *r, struct fb_table *t, struct xvalue *v)
 {
 	v->nonbatch_dims = fb_i32(t, XTOKEN_NONBATCH_DIMS, 0);
 	return (v->nonbatch_dims >= 0 && v->nonbatch_dims <= v->rank)
-		|| fb_fail(&r->fb, t->at, "%d dimensions outside the batch in a value of rank %d", v->nonbatch_dims, v->rank);
+		|| fb_fail(&r->fb, t->at, "%d dimensions outside the batch in a value of rank %d", v->nonbatch_dims,
+			   v->rank);
 }
 
 /* The old form has f32 scales; the runtime converts them. */
@@ -169,10 +172,12 @@ static bool read_group(struct reader *r, struct fb_table *t, struct xvalue *v)
 	v->channel_dim = fb_i32(t, XGROUP_DIM, 0);
 	v->group_size = fb_i32(t, XGROUP_SIZE, 0);
 	if (v->datatype != XD_QBINT4 || v->rank != 2 || v->channel_dim < 0 || v->channel_dim > 1)
-		return fb_fail(&r->fb, t->at, "groups over channel_dim %d of a %s value of rank %d, allowed is a qbint4 matrix",
+		return fb_fail(&r->fb, t->at,
+			       "groups over channel_dim %d of a %s value of rank %d, allowed is a qbint4 matrix",
 			       v->channel_dim, xdatatype_name(v->datatype), v->rank);
 	if (v->group_size <= 0 || numel % (uint32_t)v->group_size || numel / (uint32_t)v->group_size > n)
-		return fb_fail(&r->fb, t->at, "%u scales for %" PRIu64 " elements in groups of %d", n, numel, v->group_size);
+		return fb_fail(&r->fb, t->at, "%u scales for %" PRIu64 " elements in groups of %d", n, numel,
+			       v->group_size);
 	v->nscales = (uint32_t)(numel / (uint32_t)v->group_size);
 	if (k)
 		return find_constant(r, k, (size_t)v->nscales * 2, &v->scales, &v->scales_key);
@@ -192,7 +197,8 @@ static bool read_dims(struct reader *r, struct fb_table *t, struct xvalue *v)
 	uint32_t rank = fb_u32(t, XTENSOR_NUM_DIMS, 0);
 
 	if (dims.n > XMAX_RANK || rank != dims.n)
-		return fb_fail(&r->fb, t->at, "num_dims %u with %u dims, allowed are as many, up to %d", rank, dims.n, XMAX_RANK);
+		return fb_fail(&r->fb, t->at, "num_dims %u with %u dims, allowed are as many, up to %d", rank, dims.n,
+			       XMAX_RANK);
 	v->rank = (int)dims.n;
 	for (uint32_t d = 0; d < dims.n; d++)
 		v->dim[d] = fb_u32_at(&dims, d);
@@ -205,8 +211,8 @@ static bool check_external(struct reader *r, struct fb_table *t, struct xvalue *
 	if (v->flags & ~(uint32_t)(XFLAG_INPUT | XFLAG_OUTPUT))
 		return fb_fail(&r->fb, t->at, "flags %#x, allowed are 1 (input) and 2 (output)", v->flags);
 	if (!v->flags != (v->external_id == XNONE))
-		return fb_fail(&r->fb, t->at, "external id %u with flags %u: only inputs and outputs have one", v->external_id,
-			       v->flags);
+		return fb_fail(&r->fb, t->at, "external id %u with flags %u: only inputs and outputs have one",
+			       v->external_id, v->flags);
 	if (v->external_id == XNONE)
 		return true;
 	if (v->external_id >= nexterns)
@@ -255,7 +261,8 @@ static bool read_value(struct reader *r, struct fb_table t, struct xvalue *v, ui
 			return fb_fail(&r->fb, q.at, "quantisation of kind %u, allowed are 1 to %d", quant, XQ_GROUP);
 	}
 	if ((tag != XVALUE_PLAIN && tag != XVALUE_QUANTIZED) || !tensor.at)
-		return fb_fail(&r->fb, t.at, "value of kind %u%s, allowed are 1 and 2", tag, tensor.at ? "" : " without a table");
+		return fb_fail(&r->fb, t.at, "value of kind %u%s, allowed are 1 and 2", tag,
+			       tensor.at ? "" : " without a table");
 	if (!read_tensor(r, &tensor, v, nexterns))
 		return false;
 	v->quant = (enum xquant)quant;
@@ -312,7 +319,8 @@ static bool check_lists(struct reader *r, struct fb_table *t, const struct xnode
 
 	for (int i = 0; i < xnode_types[n->tag].nfields; i++)
 		if (xnode_types[n->tag].field[i].kind == XF_LIST && xnode_list(n, i)->n != rank)
-			return fb_fail(&r->fb, t->at, "%s has %d entries for an input of rank %d", xnode_types[n->tag].field[i].name,
+			return fb_fail(&r->fb, t->at, "%s has %d entries for an input of rank %d",
+				       xnode_types[n->tag].field[i].name,
 				       xnode_list(n, i)->n, rank);
 	return true;
 }
@@ -332,7 +340,8 @@ static bool check_permutation(struct reader *r, struct fb_table *t, const struct
 
 static bool check_depthwise(struct reader *r, struct fb_table *t, const struct xnode *n)
 {
-	return n->field[XC_GROUP_IN] || fb_fail(&r->fb, t->at, "group_input_channels is 0 (the runtime would divide by it)");
+	return n->field[XC_GROUP_IN] || fb_fail(&r->fb, t->at,
+						"group_input_channels is 0 (the runtime would divide by it)");
 }
 
 static bool (*const check_node[X_TAGS])(struct reader *, struct fb_table *, const struct xnode *) = {
@@ -363,7 +372,8 @@ static bool resolve(struct reader *r, struct fb_table *t, const struct xfield *f
 	if (!v)
 		return fb_fail(&r->fb, t->at, "%s %u is no value", f->name, *id);
 	if (f->kind == XF_IN ? !r->made[v->id] : r->made[v->id])
-		return fb_fail(&r->fb, t->at, "%s %u is %s", f->name, *id, f->kind == XF_IN ? "read before it is written"
+		return fb_fail(&r->fb, t->at, "%s %u is %s", f->name, *id,
+			       f->kind == XF_IN ? "read before it is written"
 			       : "written twice, or a constant or an input");
 	*id = v->id;
 	return true;
@@ -400,8 +410,8 @@ static bool read_node(struct reader *r, struct fb_table t, struct xnode *n)
 	struct fb_table fields = fb_child(&t, XNODE_TABLE), clamp = fb_child(&t, XNODE_MIN_MAX);
 
 	if (tag < X_ADD || tag >= X_TAGS || !fields.at)
-		return fb_fail(&r->fb, t.at, "XNNPACK node of kind %u%s, known are 1 to %d", tag, fields.at ? "" : " without a table",
-			       X_TAGS - 1);
+		return fb_fail(&r->fb, t.at, "XNNPACK node of kind %u%s, known are 1 to %d", tag,
+			       fields.at ? "" : " without a table", X_TAGS - 1);
 	n->tag = (enum xtag)tag;
 	n->debug_handle = fb_u32(&t, XNODE_DEBUG_HANDLE, 0);
 	n->has_min_max = clamp.at;

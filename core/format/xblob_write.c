@@ -97,7 +97,8 @@ static fbref write_group(struct writer *w, const struct xvalue *v)
 }
 
 static fbref (*const write_quant[])(struct writer *, const struct xvalue *) = {
-	[XQ_CHANNEL] = write_channel, [XQ_TENSOR] = write_per_tensor, [XQ_TOKEN] = write_token, [XQ_GROUP] = write_group,
+	[XQ_CHANNEL] = write_channel, [XQ_TENSOR] = write_per_tensor, [XQ_TOKEN] = write_token,
+	[XQ_GROUP] = write_group,
 };
 
 static bool check_value(struct writer *w, const struct xvalue *v)
@@ -105,13 +106,16 @@ static bool check_value(struct writer *w, const struct xvalue *v)
 	size_t bytes;
 
 	if (v->data.data && !v->key)
-		return error_set(w->err, ERROR_FORMAT, "XNNPACK value %u has bytes but no key to store them under", v->id);
+		return error_set(w->err, ERROR_FORMAT, "XNNPACK value %u has bytes but no key to store them under",
+				 v->id);
 	if (v->quant == XQ_GROUP && !v->scales_key)
-		return error_set(w->err, ERROR_FORMAT, "XNNPACK value %u has group scales but no key to store them under", v->id);
+		return error_set(w->err, ERROR_FORMAT,
+				 "XNNPACK value %u has group scales but no key to store them under", v->id);
 	if (v->quant == XQ_CHANNEL && !v->scales_key && !v->scales.data)
 		return error_set(w->err, ERROR_FORMAT, "XNNPACK value %u has no scales", v->id);
 	if (v->rank > XMAX_RANK || !xvalue_bytes(v, &bytes))
-		return error_set(w->err, ERROR_FORMAT, "XNNPACK value %u of type %s and rank %d cannot be stored", v->id,
+		return error_set(w->err, ERROR_FORMAT, "XNNPACK value %u of type %s and rank %d cannot be stored",
+				 v->id,
 				 xdatatype_name(v->datatype), v->rank);
 	return true;
 }

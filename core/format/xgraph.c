@@ -4,51 +4,55 @@
 
 #include <string.h>
 
+#define NUM(f) { #f, XF_U32, false }
+#define REAL(f) { #f, XF_F32, false }
+#define LIST(f) { #f, XF_LIST, false }
+#define IN(f) { #f, XF_IN, false }
+#define MAYBE(f) { #f, XF_IN, true }
+#define OUT(f) { #f, XF_OUT, false }
+
 /* Shapes that node types share; field ids are positions. */
-#define U(n) { .name = #n, .nfields = 3, .field = { { "input_id", XF_IN }, { "output_id", XF_OUT }, { "flags", XF_U32 } } }
-#define U_CLAMPED(n) \
-	{ .name = #n, .has_min_max = true, .nfields = 3, \
-	  .field = { { "input_id", XF_IN }, { "output_id", XF_OUT }, { "flags", XF_U32 } } }
-#define B_FIELDS { { "input1_id", XF_IN }, { "input2_id", XF_IN }, { "output_id", XF_OUT }, { "flags", XF_U32 } }
-#define B(n) { .name = #n, .nfields = 4, .field = B_FIELDS }
-#define B_CLAMPED(n) { .name = #n, .has_min_max = true, .nfields = 4, .field = B_FIELDS }
+#define U_FIELDS .nfields = 3, .field = { IN(input_id), OUT(output_id), NUM(flags) }
+#define U(n) { .name = #n, U_FIELDS }
+#define U_CLAMPED(n) { .name = #n, .has_min_max = true, U_FIELDS }
+#define B_FIELDS .nfields = 4, .field = { IN(input1_id), IN(input2_id), OUT(output_id), NUM(flags) }
+#define B(n) { .name = #n, B_FIELDS }
+#define B_CLAMPED(n) { .name = #n, .has_min_max = true, B_FIELDS }
 #define C(n) \
 	{ .name = #n, .has_min_max = true, .nfields = 20, .field = { \
-		{ "padding_top", XF_U32 }, { "padding_right", XF_U32 }, { "padding_bottom", XF_U32 }, { "padding_left", XF_U32 }, \
-		{ "kernel_height", XF_U32 }, { "kernel_width", XF_U32 }, { "subsampling_height", XF_U32 }, \
-		{ "subsampling_width", XF_U32 }, { "dilation_height", XF_U32 }, { "dilation_width", XF_U32 }, \
-		{ "group_input_channels", XF_U32 }, { "group_output_channels", XF_U32 }, { "groups", XF_U32 }, \
-		{ "adjustment_height", XF_U32 }, { "adjustment_width", XF_U32 }, { "input1_id", XF_IN }, { "filter_id", XF_IN }, \
-		{ "bias_id", XF_IN, true }, { "output_id", XF_OUT }, { "flags", XF_U32 } } }
+		NUM(padding_top), NUM(padding_right), NUM(padding_bottom), NUM(padding_left), \
+		NUM(kernel_height), NUM(kernel_width), NUM(subsampling_height), NUM(subsampling_width), \
+		NUM(dilation_height), NUM(dilation_width), NUM(group_input_channels), NUM(group_output_channels), \
+		NUM(groups), NUM(adjustment_height), NUM(adjustment_width), \
+		IN(input1_id), IN(filter_id), MAYBE(bias_id), OUT(output_id), NUM(flags) } }
 #define P(n) \
 	{ .name = #n, .has_min_max = true, .nfields = 13, .field = { \
-		{ "padding_top", XF_U32 }, { "padding_right", XF_U32 }, { "padding_bottom", XF_U32 }, { "padding_left", XF_U32 }, \
-		{ "pooling_height", XF_U32 }, { "pooling_width", XF_U32 }, { "stride_height", XF_U32 }, { "stride_width", XF_U32 }, \
-		{ "dilation_height", XF_U32 }, { "dilation_width", XF_U32 }, { "input_id", XF_IN }, { "output_id", XF_OUT }, \
-		{ "flags", XF_U32 } } }
+		NUM(padding_top), NUM(padding_right), NUM(padding_bottom), NUM(padding_left), \
+		NUM(pooling_height), NUM(pooling_width), NUM(stride_height), NUM(stride_width), \
+		NUM(dilation_height), NUM(dilation_width), IN(input_id), OUT(output_id), NUM(flags) } }
 #define K(n, third, fourth, fifth) \
 	{ .name = #n, .nfields = 8, .field = { \
-		{ "axis", XF_U32 }, { "input1_id", XF_IN }, { "input2_id", XF_IN }, { "input3_id", third }, { "input4_id", fourth }, \
-		{ "output_id", XF_OUT }, { "flags", XF_U32 }, { "input5_id", fifth } } }
+		NUM(axis), IN(input1_id), IN(input2_id), { "input3_id", third, false }, \
+		{ "input4_id", fourth, false }, OUT(output_id), NUM(flags), { "input5_id", fifth, false } } }
 
 const struct xnode_type xnode_types[X_TAGS] = {
 	[X_ADD] = B_CLAMPED(Add),
 	[X_FULLY_CONNECTED] = { .name = "FullyConnected", .has_min_max = true, .nfields = 5, .field = {
-		{ "input1_id", XF_IN }, { "filter_id", XF_IN }, { "bias_id", XF_IN, true }, { "output_id", XF_OUT },
-		{ "flags", XF_U32 } } },
+		IN(input1_id), IN(filter_id), MAYBE(bias_id), OUT(output_id),
+		NUM(flags) } },
 	[X_SOFTMAX] = U(Softmax),
 	[X_SIGMOID] = U(Sigmoid),
 	[X_STATIC_TRANSPOSE] = { .name = "StaticTranspose", .nfields = 5, .field = {
-		{ "num_dims", XF_U32 }, { "perm", XF_LIST }, { "input_id", XF_IN }, { "output_id", XF_OUT }, { "flags", XF_U32 } } },
+		NUM(num_dims), LIST(perm), IN(input_id), OUT(output_id), NUM(flags) } },
 	[X_CLAMP] = U_CLAMPED(Clamp),
 	[X_CONV2D] = C(Conv2d),
 	[X_DIV] = B_CLAMPED(Div),
 	[X_STATIC_RESIZE_BILINEAR_2D] = { .name = "StaticResizeBilinear2D", .nfields = 5, .field = {
-		{ "new_height", XF_U32 }, { "new_width", XF_U32 }, { "input_id", XF_IN }, { "output_id", XF_OUT },
-		{ "flags", XF_U32 } } },
+		NUM(new_height), NUM(new_width), IN(input_id), OUT(output_id),
+		NUM(flags) } },
 	[X_STATIC_CONSTANT_PAD] = { .name = "StaticConstantPad", .nfields = 6, .field = {
-		{ "pre_paddings", XF_LIST }, { "post_paddings", XF_LIST }, { "padding_value", XF_F32 }, { "input_id", XF_IN },
-		{ "output_id", XF_OUT }, { "flags", XF_U32 } } },
+		LIST(pre_paddings), LIST(post_paddings), REAL(padding_value), IN(input_id),
+		OUT(output_id), NUM(flags) } },
 	[X_AVG_POOLING_2D] = P(AvgPooling2d),
 	[X_MINIMUM] = B(Minimum),
 	[X_DEPTHWISE_CONV2D] = C(DepthwiseConv2d),
@@ -59,33 +63,33 @@ const struct xnode_type xnode_types[X_TAGS] = {
 	[X_CONVERT] = U(Convert),
 	[X_GLOBAL_AVG_POOLING_2D] = U_CLAMPED(GlobalAvgPooling2d),
 	[X_STATIC_RESHAPE] = { .name = "StaticReshape", .nfields = 5, .field = {
-		{ "num_dims", XF_U32 }, { "new_shape", XF_LIST }, { "input_id", XF_IN }, { "output_id", XF_OUT },
-		{ "flags", XF_U32 } } },
+		NUM(num_dims), LIST(new_shape), IN(input_id), OUT(output_id),
+		NUM(flags) } },
 	[X_ARGMAX_POOLING_2D] = { .name = "ArgMaxPooling2d", .nfields = 10, .field = {
-		{ "padding_top", XF_U32 }, { "padding_right", XF_U32 }, { "padding_bottom", XF_U32 }, { "padding_left", XF_U32 },
-		{ "pooling_height", XF_U32 }, { "pooling_width", XF_U32 }, { "input_id", XF_IN }, { "output_value_id", XF_OUT },
-		{ "output_index_id", XF_OUT }, { "flags", XF_U32 } } },
+		NUM(padding_top), NUM(padding_right), NUM(padding_bottom), NUM(padding_left),
+		NUM(pooling_height), NUM(pooling_width), IN(input_id), OUT(output_value_id),
+		OUT(output_index_id), NUM(flags) } },
 	[X_SQUARE_ROOT] = U(SquareRoot),
 	[X_CEILING] = U(Ceiling),
 	[X_HARDSWISH] = U(Hardswish),
 	[X_LEAKY_RELU] = { .name = "LeakyReLU", .nfields = 4, .field = {
-		{ "negative_slope", XF_F32 }, { "input_id", XF_IN }, { "output_id", XF_OUT }, { "flags", XF_U32 } } },
+		REAL(negative_slope), IN(input_id), OUT(output_id), NUM(flags) } },
 	[X_MAXIMUM] = B(Maximum),
 	[X_NEGATE] = U(Negate),
 	[X_SQUARE] = U(Square),
 	[X_ELU] = { .name = "ELU", .nfields = 4, .field = {
-		{ "alpha", XF_F32 }, { "input_id", XF_IN }, { "output_id", XF_OUT }, { "flags", XF_U32 } } },
+		REAL(alpha), IN(input_id), OUT(output_id), NUM(flags) } },
 	[X_ABS] = U(Abs),
 	[X_PRELU] = B(PReLU),
 	[X_CONCATENATE2] = K(Concatenate2, XF_UNUSED, XF_UNUSED, XF_UNUSED),
 	[X_CONCATENATE3] = K(Concatenate3, XF_IN, XF_UNUSED, XF_UNUSED),
 	[X_CONCATENATE4] = K(Concatenate4, XF_IN, XF_IN, XF_UNUSED),
 	[X_STATIC_SLICE] = { .name = "StaticSlice", .nfields = 6, .field = {
-		{ "num_dims", XF_U32 }, { "offsets", XF_LIST }, { "sizes", XF_LIST }, { "input_id", XF_IN },
-		{ "output_id", XF_OUT }, { "flags", XF_U32 } } },
+		NUM(num_dims), LIST(offsets), LIST(sizes), IN(input_id),
+		OUT(output_id), NUM(flags) } },
 	[X_SDPA] = { .name = "ScaledDotProductAttention", .nfields = 7, .field = {
-		{ "query_id", XF_IN }, { "key_id", XF_IN }, { "value_id", XF_IN }, { "scale_id", XF_IN }, { "mask_id", XF_IN, true },
-		{ "output_id", XF_OUT }, { "flags", XF_U32 } } },
+		IN(query_id), IN(key_id), IN(value_id), IN(scale_id), MAYBE(mask_id),
+		OUT(output_id), NUM(flags) } },
 	[X_BATCH_MATMUL] = B(BatchMatrixMultiply),
 	[X_CONCATENATE5] = K(Concatenate5, XF_IN, XF_IN, XF_IN),
 	[X_CONV_TRANSPOSE_2D] = C(ConvTranspose2d),
@@ -100,11 +104,12 @@ const struct xnode_type xnode_types[X_TAGS] = {
 };
 
 static const struct { const char *name; uint8_t bits; } datatypes[XD_COUNT] = {
-	[XD_INVALID] = { "invalid", 0 }, [XD_FP32] = { "fp32", 32 }, [XD_FP16] = { "fp16", 16 }, [XD_QINT8] = { "qint8", 8 },
-	[XD_QUINT8] = { "quint8", 8 }, [XD_QINT32] = { "qint32", 32 }, [XD_QCINT8] = { "qcint8", 8 },
+	[XD_INVALID] = { "invalid", 0 }, [XD_FP32] = { "fp32", 32 }, [XD_FP16] = { "fp16", 16 },
+	[XD_QINT8] = { "qint8", 8 }, [XD_QUINT8] = { "quint8", 8 }, [XD_QINT32] = { "qint32", 32 },
+	[XD_QCINT8] = { "qcint8", 8 },
 	[XD_QCINT32] = { "qcint32", 32 }, [XD_QCINT4] = { "qcint4", 4 }, [XD_QDINT8] = { "qdint8", 8 },
-	[XD_QBINT4] = { "qbint4", 4 }, [XD_QPINT8] = { "qpint8", 8 }, [XD_INT32] = { "int32", 32 }, [XD_PFP32] = { "pfp32", 32 },
-	[XD_BF16] = { "bf16", 16 },
+	[XD_QBINT4] = { "qbint4", 4 }, [XD_QPINT8] = { "qpint8", 8 }, [XD_INT32] = { "int32", 32 },
+	[XD_PFP32] = { "pfp32", 32 }, [XD_BF16] = { "bf16", 16 },
 };
 
 const char *xdatatype_name(enum xdatatype t)

@@ -36,7 +36,7 @@ struct xvalue {
 	float scale;			/* XQ_TENSOR */
 	int32_t zero_point;		/* XQ_TENSOR */
 	int32_t channel_dim, group_size, nonbatch_dims;
-	struct span scales;		/* XQ_CHANNEL: f32 each; XQ_GROUP: bf16 each; any alignment; data NULL: their .ptd is missing */
+	struct span scales;		/* XQ_CHANNEL: f32 each; XQ_GROUP: bf16 each; no data: .ptd is missing */
 	const char *scales_key;
 	uint32_t nscales;
 };
