@@ -250,6 +250,18 @@ static void another_addend_stays_where_it_is(void **state)
 	teardown(&f);
 }
 
+static void a_repeated_row_is_no_weight(void **state)
+{
+	struct fixture f;
+	struct value *rows;
+
+	setup(&f);
+	rows = expand(f.g, constant(f.g, 2, (int64_t[]){ 1, 4 }), 2, out_in);
+	plan(&f, mm(f.g, f.x, permute(f.g, rows)));
+	assert_linear(convert(&f), f.x, rows, NULL);	/* what the expand makes is */
+	teardown(&f);
+}
+
 /* ---- what stays ---- */
 
 static void a_weight_transposed_already_stays(void **state)
@@ -368,6 +380,18 @@ static void different_weights_in_a_batch_stay(void **state)
 	teardown(&f);
 }
 
+static void different_columns_in_a_batch_stay(void **state)
+{
+	struct fixture f;
+	struct value *w;
+
+	setup(&f);
+	w = view(f.g, constant(f.g, 2, (int64_t[]){ 2, 4 }), 3, (int64_t[]){ 2, 4, 1 });
+	plan(&f, mm(f.g, input(f.g, 3, (int64_t[]){ 2, 5, 4 }), w));
+	assert_stays(&f, "not_a_transpose");
+	teardown(&f);
+}
+
 static void a_quantised_weight_needs_a_quantised_activation(void **state)
 {
 	static const struct op dequantize = { "my.dequantize", NULL, "T>T", "self", OP_QUANTIZE, NULL, NULL };
@@ -441,6 +465,7 @@ int main(void)
 		cmocka_unit_test(alpha_and_beta_other_than_one_stay), cmocka_unit_test(a_bias_that_is_no_row_stays),
 		cmocka_unit_test(a_transpose_upstream_is_not_the_weights_own), cmocka_unit_test(a_product_that_reads_a_cat_stays),
 		cmocka_unit_test(a_weight_of_the_run_stays), cmocka_unit_test(different_weights_in_a_batch_stay),
+		cmocka_unit_test(a_repeated_row_is_no_weight), cmocka_unit_test(different_columns_in_a_batch_stay),
 		cmocka_unit_test(a_quantised_weight_needs_a_quantised_activation),
 		cmocka_unit_test(a_program_that_trains_stays), cmocka_unit_test(what_is_not_marked_stays),
 		cmocka_unit_test(products_in_a_delegate_are_left_alone),

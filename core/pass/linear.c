@@ -244,7 +244,8 @@ void linear_plan_free(struct linear_plan *p)
 
 /* ---- apply ---- */
 
-/* The 1-D constant that the product's only reader adds to it, through a view that leaves rows whole. */
+/* The 1-D constant, as long as a row, that the product's only reader adds to it, perhaps through a view: what it is
+ * added to has rows of the same length then, so rows stayed whole. */
 static struct node *bias_after(const struct node *n, struct value **bias, struct node **view)
 {
 	const struct value *v = n->out[0];
@@ -258,8 +259,7 @@ static struct node *bias_after(const struct node *n, struct value **bias, struct
 		next = v->use[0].node;
 		if (op_is(next->op, "aten.add.Tensor"))
 			break;
-		if (hops || !op_is(next->op, "aten.view_copy.default") || v->dynamic || next->out[0]->dynamic ||
-		    next->out[0]->size[next->out[0]->rank - 1] != columns || !next->out[0]->rank)
+		if (hops || !op_is(next->op, "aten.view_copy.default") || v->dynamic || next->out[0]->dynamic)
 			return NULL;
 		*view = next;
 		v = next->out[0];
