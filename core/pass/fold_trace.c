@@ -9,16 +9,26 @@
 /* Makers of tensors out of numbers that are no mere fill: inside an expression they fold with it. */
 static const char *const not_fills[] = {
 	"aten.arange.default", "aten.arange.start", "aten.arange.start_step", "aten.linspace.default", "aten.scalar_tensor.default",
+	NULL,
 };
+
+/* Fills that take the shape from a tensor. */
+static const char *const like_fills[] = {
+	"aten.full_like.default", "aten.ones_like.default", "aten.zeros_like.default", "aten.empty_like.default",
+	"aten.new_full.default", "aten.new_ones.default", "aten.new_zeros.default", "aten.new_empty.default",
+	"aten.fill.Scalar", "aten.fill.Tensor", NULL,
+};
+
+static bool is_among(const struct op *op, const char *const *names)
+{
+	while (*names && !op_is(op, *names))
+		names++;
+	return *names;
+}
 
 static bool is_fill(const struct op *op)
 {
-	if (!(op->flags & OP_FACTORY))
-		return false;
-	for (size_t i = 0; i < sizeof not_fills / sizeof *not_fills; i++)
-		if (op_is(op, not_fills[i]))
-			return false;
-	return true;
+	return op->flags & OP_FACTORY ? !is_among(op, not_fills) : is_among(op, like_fills);
 }
 
 static const struct { const char *code; } why_codes[] = {
