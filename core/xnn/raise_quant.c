@@ -229,13 +229,22 @@ static bool unread(const struct graph *g, const struct node *n)
 	return true;
 }
 
+/* What leaves the group has to stay a value of its own that is made there. */
+static bool may_stand_for(const struct graph *g, const struct value *v, const struct value *out, int group)
+{
+	return !leaves(g, out, group) || (v->def && v->def->group == group && !leaves(g, v, group));
+}
+
 void xnn_raise_tidy(struct graph *g, int group, struct node *behind)
 {
 	for (struct node *n = behind ? behind->next : g->first; n; n = n->next) {
 		struct value *v = n->group == group ? same_integers(n) : NULL;
 
-		if (v && !leaves(g, n->out[0], group))
-			graph_replace(g, n->out[0], v);
+		if (!v || !may_stand_for(g, v, n->out[0], group))
+			continue;
+		if (v->file_value < 0 && v->kind == VALUE_NODE)
+			v->file_value = n->out[0]->file_value;
+		graph_replace(g, n->out[0], v);
 	}
 	for (struct node *n = g->last, *prev; n && n != behind; n = prev) {
 		prev = n->prev;
