@@ -34,11 +34,11 @@ bool dtype_is_int(enum dtype t)
 
 int64_t dtype_numel(int rank, const int64_t *size)
 {
-	int64_t n = 1;
+	uint64_t n = 1;
 
 	for (int d = 0; d < rank; d++)
-		n *= size[d];
-	return n;
+		n *= (uint64_t)size[d];
+	return (int64_t)n;
 }
 
 bool dtype_tensor_bytes(enum dtype t, int rank, const int64_t *size, size_t *bytes)

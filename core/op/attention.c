@@ -33,7 +33,7 @@ static bool check_heads(struct call *c, const struct attention *a, const struct 
 		return call_fail(c, err, "query, key and value do not fit together");
 	if (a->kv_heads < 1 || a->heads % a->kv_heads)
 		return call_fail(c, err, "%lld heads of keys for %lld of queries", (long long)a->kv_heads, (long long)a->heads);
-	if (a->start < 0 || a->keys > a->all_keys)
+	if (a->keys > a->all_keys)
 		return call_fail(c, err, "positions %lld to %lld of %lld keys", (long long)a->start, (long long)a->keys,
 				 (long long)a->all_keys);
 	return true;
@@ -65,6 +65,8 @@ static bool read_attention(struct call *c, const struct attention_args *at, bool
 		return call_fail(c, err, "query, key and value must have the default dim order");
 	*a = (struct attention){ .seq = heads_first ? 2 : 1, .head = heads_first ? 1 : 2, .batch = q->size[0],
 				 .size = q->size[3], .start = call_int(c, at->start, 0) };
+	if (a->start < 0 || a->start > k->size[a->seq])
+		return call_fail(c, err, "position %lld of %lld", (long long)a->start, (long long)k->size[a->seq]);
 	a->rows = q->size[a->seq], a->heads = q->size[a->head], a->kv_heads = k->size[a->head], a->all_keys = k->size[a->seq];
 	a->keys = call_has(c, at->mask) ? a->all_keys : a->start + a->rows;
 	a->causal = call_bool(c, at->mask + 2, false);

@@ -123,7 +123,7 @@ bool conv_output(struct call *c, const struct conv_args *a, const struct tensor 
 					 (long long)in->size[2 + d], (long long)w->size[2 + d]);
 	}
 	tensor_set_strides(out);
-	return true;
+	return call_sizes_ok(c, out->dtype, out->rank, out->size, err);
 }
 
 static bool convolution_shape(struct call *c, struct error *err)

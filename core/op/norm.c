@@ -410,7 +410,7 @@ static bool group_norm_kernel(struct call *c, struct error *err)
 	struct norm v;
 
 	/* Known only now where sizes are dynamic. */
-	if (n != in->size[0] || channels != in->size[1] || n * channels * plane != tensor_numel(in))
+	if (n != in->size[0] || channels != in->size[1] || (plane != inner && tensor_numel(in)))
 		return call_fail(c, err, "N, C and HxW of %lld, %lld and %lld are not those of the input", (long long)n,
 				 (long long)channels, (long long)plane);
 	if (!norm_open(c, &v, 1, 2, call_double(c, 7, 0), err))

@@ -127,11 +127,11 @@ int op_bias_arg(const struct op *op)
 
 void tensor_set_strides(struct tensor *t)
 {
-	int64_t step = 1;
+	uint64_t step = 1;	/* of sizes that nobody has checked yet: wraps */
 
 	for (int i = t->rank - 1; i >= 0; i--) {
-		t->stride[t->dim_order[i]] = step;
-		step *= t->size[t->dim_order[i]];
+		t->stride[t->dim_order[i]] = (int64_t)step;
+		step *= (uint64_t)t->size[t->dim_order[i]];
 	}
 }
 

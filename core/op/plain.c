@@ -9,16 +9,21 @@ size_t kind_bytes(enum kind k)
 	return dtype_bytes(kind_dtype(k));
 }
 
-void *plain_alloc(struct call *c, enum kind k, int64_t count, struct error *err)
+void *plain_scratch(struct call *c, int64_t count, size_t bytes_each, struct error *err)
 {
 	size_t bytes = 0;
 	void *mem = NULL;
 
-	if (count >= 0 && size_mul((size_t)count, kind_bytes(k), &bytes))
+	if (count >= 0 && size_mul((size_t)count, bytes_each, &bytes))
 		mem = arena_try(c->scratch, bytes ? bytes : 1);
 	if (!mem)
 		error_set(err, ERROR_MEMORY, "%s: no memory for %lld elements of scratch", c->op->name, (long long)count);
 	return mem;
+}
+
+void *plain_alloc(struct call *c, enum kind k, int64_t count, struct error *err)
+{
+	return plain_scratch(c, count, kind_bytes(k), err);
 }
 
 /* The plain form of a tensor: its sizes, in the kind's type and the default order. */

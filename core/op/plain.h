@@ -16,6 +16,7 @@ void *plain_out(struct call *c, struct tensor *t, enum kind k, struct error *err
 void plain_store(struct tensor *t, enum kind k, void *data);
 /* Scratch of COUNT elements, not NULL unless the error is filled. */
 void *plain_alloc(struct call *c, enum kind k, int64_t count, struct error *err);
+void *plain_scratch(struct call *c, int64_t count, size_t bytes_each, struct error *err);
 
 /* Tensor argument i is in the default order or channels last, which is what stock image kernels take. */
 bool call_image_order(const struct call *c, int i, struct error *err);

@@ -71,13 +71,15 @@ static bool windows(struct call *c, struct pool *p, bool ceil_mode, struct error
 	return true;
 }
 
-static void set_output(struct tensor *out, const struct tensor *in, const struct pool *p, enum dtype t)
+static bool set_output(struct call *c, struct tensor *out, const struct tensor *in, const struct pool *p, enum dtype t,
+		       struct error *err)
 {
 	tensor_set_like(out, in);
 	out->dtype = t;
 	out->size[in->rank - 2] = p->out[0];
 	out->size[in->rank - 1] = p->out[1];
 	tensor_set_strides(out);
+	return call_sizes_ok(c, t, out->rank, out->size, err);
 }
 
 /* ---- maxima: (self, kernel_size, stride, padding, dilation, ceil_mode), self being argument i ---- */
@@ -97,10 +99,8 @@ static bool max_shape(struct call *c, struct error *err)
 	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REAL, err) || !check_image(c, 0, err) ||
 	    !read_max(c, 0, &p, err))
 		return false;
-	set_output(c->out[0], call_tensor(c, 0), &p, call_tensor(c, 0)->dtype);
-	if (c->nouts > 1)
-		set_output(c->out[1], call_tensor(c, 0), &p, DTYPE_I64);
-	return true;
+	return set_output(c, c->out[0], call_tensor(c, 0), &p, call_tensor(c, 0)->dtype, err) &&
+	       (c->nouts < 2 || set_output(c, c->out[1], call_tensor(c, 0), &p, DTYPE_I64, err));
 }
 
 /* Taps [*from, *to) of output position o that lie inside the input. */
@@ -183,7 +183,8 @@ static bool max_backward_shape(struct call *c, struct error *err)
 	    !read_max(c, 1, &p, err))
 		return false;
 	grad = call_tensor(c, 0), in = call_tensor(c, 1), index = call_tensor(c, 7);
-	set_output(c->out[0], in, &p, in->dtype);
+	if (!set_output(c, c->out[0], in, &p, in->dtype, err))
+		return false;
 	if (grad->dtype != in->dtype || index->dtype != DTYPE_I64 || grad->rank != in->rank || index->rank != in->rank ||
 	    memcmp(grad->size, c->out[0]->size, (size_t)in->rank * sizeof *in->size) ||
 	    memcmp(index->size, c->out[0]->size, (size_t)in->rank * sizeof *in->size))
@@ -242,8 +243,7 @@ static bool avg_shape(struct call *c, struct error *err)
 
 	if (!call_check(c, err) || !avg_dtype(c, err) || !check_image(c, 0, err) || !read_avg(c, &p, err))
 		return false;
-	set_output(c->out[0], call_tensor(c, 0), &p, call_tensor(c, 0)->dtype);
-	return true;
+	return set_output(c, c->out[0], call_tensor(c, 0), &p, call_tensor(c, 0)->dtype, err);
 }
 
 /* Of one dimension of a window: what is summed, and how many positions count. */
@@ -316,8 +316,7 @@ static bool adaptive_shape(struct call *c, struct error *err)
 	in = call_tensor(c, 0);
 	set_image(&p, in);
 	p.out[0] = size[0], p.out[1] = size[1];
-	set_output(c->out[0], in, &p, in->dtype);
-	return true;
+	return set_output(c, c->out[0], in, &p, in->dtype, err);
 }
 
 struct span { int64_t from, to; };
@@ -348,10 +347,12 @@ static bool adaptive_kernel(struct call *c, struct error *err)
 	int64_t h = in->size[in->rank - 2], w = in->size[in->rank - 1], oh = out->size[in->rank - 2], ow = out->size[in->rank - 1];
 	const float *x = plain_read(c, in, KIND_F32, err);
 	float *y = plain_out(c, out, KIND_F32, err);
-	struct span *col = arena_array(c->scratch, (size_t)ow, sizeof *col);
+	struct span *col = plain_scratch(c, tensor_numel(out) ? ow : 0, sizeof *col, err);
 
-	if (!x || !y)
+	if (!x || !y || !col)
 		return false;
+	if (!tensor_numel(out))
+		return true;
 	for (int64_t i = 0; i < ow; i++)
 		col[i] = adaptive_span(i, ow, w);
 	for (int64_t i = 0; i < tensor_numel(out) / ow; i++)

@@ -24,9 +24,9 @@ static void choose(float min, float max, int32_t qmin, int32_t qmax, double *sca
 
 		*scale = small_scale;
 		if (min == 0) {
-			max = small_scale * (float)(qmax - qmin);
+			max = small_scale * (float)((double)qmax - qmin);
 		} else if (max == 0) {
-			min = -small_scale * (float)(qmax - qmin);
+			min = -small_scale * (float)((double)qmax - qmin);
 		} else {
 			min *= amplifier;
 			max *= amplifier;

@@ -360,23 +360,23 @@ static bool dequantize_check(struct call *c, const struct scheme *s, struct erro
 	return true;
 }
 
+/* Differences of 32-bit numbers wrap, as they do in stock. */
 #define SHIFT(T) \
 CLONES static void shift_##T(const T *q, float *to, int64_t n, int32_t zero, float scale) \
 { \
 	for (int64_t i = 0; i < n; i++) \
-		to[i] = (float)(q[i] - zero) * scale; \
+		to[i] = (float)(int32_t)((uint32_t)q[i] - (uint32_t)zero) * scale; \
 } \
 static void shift_row_##T(const T *q, float *to, int64_t n, const int64_t *zero, const double *scale, int64_t step) \
 { \
 	for (int64_t i = 0; i < n; i++) \
-		to[i] = (float)(q[i] - (int32_t)(zero ? zero[i * step] : 0)) * (float)scale[i * step]; \
+		to[i] = (float)(int32_t)((uint32_t)q[i] - (uint32_t)(zero ? zero[i * step] : 0)) * (float)scale[i * step]; \
 }
 SHIFT(int8_t)
 SHIFT(uint8_t)
 SHIFT(int16_t)
 SHIFT(uint16_t)
 
-/* Differences of 32-bit numbers wrap, as they do in stock. */
 static void shift_int32(const int32_t *q, float *to, int64_t n, const int64_t *zero, const double *scale, int64_t step)
 {
 	for (int64_t i = 0; i < n; i++)

@@ -5,12 +5,15 @@
 #include <math.h>
 #include <string.h>
 
-static void set_size(struct tensor *out, const struct tensor *in, int64_t h, int64_t w)
+static bool set_size(struct call *c, int64_t h, int64_t w, struct error *err)
 {
+	struct tensor *in = call_tensor(c, 0), *out = c->out[0];
+
 	tensor_set_like(out, in);
 	out->size[in->rank - 2] = h;
 	out->size[in->rank - 1] = w;
 	tensor_set_strides(out);
+	return call_sizes_ok(c, out->dtype, out->rank, out->size, err);
 }
 
 static bool check_image(struct call *c, unsigned dtypes, struct error *err)
@@ -60,16 +63,13 @@ static bool nearest_shape(struct call *c, struct error *err)
 {
 	int64_t hw[2];
 
-	if (!check_image(c, DTYPES_REAL, err) || !target_size(c, 1, 2, hw, err))
-		return false;
-	set_size(c->out[0], call_tensor(c, 0), hw[0], hw[1]);
-	return true;
+	return check_image(c, DTYPES_REAL, err) && target_size(c, 1, 2, hw, err) && set_size(c, hw[0], hw[1], err);
 }
 
 static bool nearest_kernel(struct call *c, struct error *err)
 {
 	struct tensor *in = call_tensor(c, 0), *out = c->out[0];
-	int64_t h = out->size[2], w = out->size[3], *at = plain_alloc(c, KIND_I64, h + w, err);
+	int64_t h = out->size[2], w = out->size[3], *at = plain_alloc(c, KIND_I64, tensor_numel(out) ? h + w : 0, err);
 	enum kind k = kind_of(in->dtype);
 	size_t bytes = kind_bytes(k);
 	const char *x = plain_read(c, in, k, err);
@@ -77,6 +77,8 @@ static bool nearest_kernel(struct call *c, struct error *err)
 
 	if (!at || !x || !y)
 		return false;
+	if (!tensor_numel(out))
+		return true;
 	for (int64_t i = 0; i < h + w; i++) {
 		int d = i >= h;
 		int64_t from = (int64_t)floorf((float)(d ? i - h : i) * source_scale(c, d, 2, false));
@@ -97,10 +99,7 @@ static bool bilinear_shape(struct call *c, struct error *err)
 {
 	int64_t hw[2];
 
-	if (!check_image(c, DTYPES_REAL, err) || !target_size(c, 1, 3, hw, err))
-		return false;
-	set_size(c->out[0], call_tensor(c, 0), hw[0], hw[1]);
-	return true;
+	return check_image(c, DTYPES_REAL, err) && target_size(c, 1, 3, hw, err) && set_size(c, hw[0], hw[1], err);
 }
 
 /* Where an output position lies between two input positions. */
@@ -151,10 +150,12 @@ static bool bilinear_kernel(struct call *c, struct error *err)
 	bool align = call_bool(c, 2, false);
 	const void *x = plain_read(c, in, k, err);
 	void *y = plain_out(c, out, k, err);
-	struct between *col = arena_array(c->scratch, (size_t)w, sizeof *col);
+	struct between *col = plain_scratch(c, tensor_numel(out) ? w : 0, sizeof *col, err);
 
-	if (!x || !y)
+	if (!x || !y || !col)
 		return false;
+	if (!tensor_numel(out))
+		return true;
 	for (int64_t j = 0; j < w; j++)
 		col[j] = between(j, iw, w, source_scale(c, 1, 3, align), align);
 	for (int64_t i = 0; i < tensor_numel(out) / w; i++) {
@@ -184,8 +185,7 @@ static bool aa_shape(struct call *c, struct error *err)
 	for (int i = 3; i < 5; i++)
 		if (call_has(c, i) && !(call_double(c, i, 1) > 1e-6 && call_double(c, i, 1) < 1e6))
 			return call_fail(c, err, "a scale of %g is out of range", call_double(c, i, 1));
-	set_size(c->out[0], call_tensor(c, 0), size[0], size[1]);
-	return true;
+	return set_size(c, size[0], size[1], err);
 }
 
 /* The triangle around one output position: input positions [from, to) and their weights. */
@@ -194,14 +194,16 @@ struct window {
 	float *weight;
 };
 
-static struct window triangle(struct call *c, int64_t o, int64_t in, float scale)
+static bool triangle(struct call *c, int64_t o, int64_t in, float scale, struct window *found, struct error *err)
 {
 	float center = scale * ((float)o + 0.5f), support = scale >= 1 ? scale : 1, inverse = 1 / support, total = 0;
 	int64_t from = (int64_t)(center - support + 0.5f), to = (int64_t)(center + support + 0.5f);
 	struct window w = { from < 0 ? 0 : from, to > in ? in : to, NULL };
 
+	w.weight = plain_scratch(c, w.from < w.to ? w.to - w.from : 1, sizeof *w.weight, err);
+	if (!w.weight)
+		return false;
 	if (w.from < w.to) {
-		w.weight = arena_array(c->scratch, (size_t)(w.to - w.from), sizeof *w.weight);
 		for (int64_t x = w.from; x < w.to; x++) {
 			float d = fabsf(((float)x - center + 0.5f) * inverse);
 
@@ -211,14 +213,15 @@ static struct window triangle(struct call *c, int64_t o, int64_t in, float scale
 	if (total > 0) {
 		for (int64_t x = w.from; x < w.to; x++)
 			w.weight[x - w.from] /= total;
-		return w;
+		*found = w;
+		return true;
 	}
 	w.from = (int64_t)center < in - 1 ? (int64_t)center : in - 1;
 	w.from = w.from < 0 ? 0 : w.from;
 	w.to = w.from + 1;
-	w.weight = arena_alloc(c->scratch, sizeof *w.weight);
 	*w.weight = 1;
-	return w;
+	*found = w;
+	return true;
 }
 
 /* Both scales count, or neither. */
@@ -251,14 +254,18 @@ static bool aa_kernel(struct call *c, struct error *err)
 	enum kind k = float_kind(in);
 	const void *x = plain_read(c, in, k, err);
 	void *y = plain_out(c, out, k, err);
-	struct window *row = arena_array(c->scratch, (size_t)h, sizeof *row), *col = arena_array(c->scratch, (size_t)w, sizeof *col);
+	struct window *row = plain_scratch(c, tensor_numel(out) ? h : 0, sizeof *row, err), *col = plain_scratch(c, tensor_numel(out) ? w : 0, sizeof *col, err);
 
-	if (!x || !y)
+	if (!x || !y || !row || !col)
 		return false;
+	if (!tensor_numel(out))
+		return true;
 	for (int64_t i = 0; i < h; i++)
-		row[i] = triangle(c, i, in->size[2], aa_scale(c, 0));
+		if (!triangle(c, i, in->size[2], aa_scale(c, 0), &row[i], err))
+			return false;
 	for (int64_t i = 0; i < w; i++)
-		col[i] = triangle(c, i, in->size[3], aa_scale(c, 1));
+		if (!triangle(c, i, in->size[3], aa_scale(c, 1), &col[i], err))
+			return false;
 	for (int64_t i = 0; i < tensor_numel(out); i++) {
 		int64_t at = i / (h * w) * plane;
 
