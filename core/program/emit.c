@@ -337,6 +337,7 @@ bool program_emit(struct emitted *out, const struct program *p, struct graph *co
 			check_blobs(&e, &image, method, err);
 	else if (ok)
 		as_filed(&e, out);
+	out->plan = changed ? image.plan : p->pte.plan;
 	out->tensor_bytes += e.store.bytes + e.blob_bytes;
 	count_planned(out, &image);
 	if (!ok)

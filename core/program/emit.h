@@ -13,6 +13,7 @@
 struct emitted {
 	struct arena mem;
 	struct pte_output program;
+	const struct pte_plan *plan;	/* by method, as written */
 	struct { int data; struct pte_output file; } *data;	/* .ptd files that changed: number in program->data */
 	int ndata;
 	const char **lost;	/* "debug handles of forward" */

@@ -1,7 +1,11 @@
-/* facts.h - what there is to say about a method: the rows behind every page and every report section. */
+/* facts.h - what there is to say about a method: the rows behind every page and every report section.
+ *
+ * Nothing here looks at the bytes of a weight. Memory is the arena given. */
 #ifndef CORE_SESSION_FACTS_H
 #define CORE_SESSION_FACTS_H
 
+#include "core/pass/fold.h"
+#include "core/pass/linear.h"
 #include "core/program/program.h"
 #include "core/xnn/rule.h"
 
@@ -12,9 +16,9 @@ struct node_row {
 	const char *id;
 	enum runs_on runs;
 	int delegate;			/* number of the delegate call in the method, or -1 */
-	const char *module;		/* "" when the file has no names */
+	const char *module;		/* module.h; "" where there is none */
 	bool constant_only;		/* depends on constants alone */
-	struct verdict verdict;		/* for portable nodes code "not_partitioned" when XNNPACK would take it */
+	struct verdict verdict;		/* for portable nodes code "not_partitioned" when XNNPACK would take it, or "would_grow" */
 	const char *fix;		/* "fold", "linear", "partition", "re-export", "none" */
 	double flops;
 	uint64_t bytes;			/* read and written */
@@ -22,7 +26,7 @@ struct node_row {
 	const char *story;		/* one or two sentences for the pane: what it is, why it is slow, what would help */
 };
 
-struct delegate_row { const char *backend; int nodes; uint64_t bytes; };
+struct delegate_row { const char *backend; int nodes; uint64_t bytes; /* blob and weights */ };
 
 struct warning { const struct node *node; const char *id, *code, *text; double max_abs_diff; /* < 0: not measured */ };
 
@@ -30,16 +34,32 @@ struct method_facts {
 	const struct graph *graph;
 	struct node_row *row;		/* program order; views that cost nothing are among them */
 	int nrows;
-	struct delegate_row *delegate;
+	struct delegate_row *delegate;	/* a row a delegate call */
 	int ndelegates;
 	const char **left_out;		/* kernel calls outside delegates, "aten::sum.IntList_out", in order */
 	int nleft_out;
 	struct warning *warning;
-	int nwarnings;
+	int nwarnings, capwarnings;
 	uint64_t planned_bytes, constant_bytes, external_bytes;
 	int worst;			/* row of the worst offender, or -1 */
 };
 
-bool facts_make(struct method_facts *f, const struct program *p, const struct graph *g, struct arena *a, struct error *err);
+/* What the facts of a method are taken from: its graph among those of its version, the plan as it stands in the
+ * file (of version 0) or as it will (of later ones), and what the rewrites plan on these graphs. */
+struct facts_source {
+	const struct program *program;
+	struct graph *const *method;
+	int nmethods, at;
+	const struct pte_plan *plan;
+	const struct fold_plan *fold;
+	const struct linear_plan *linear;
+};
+
+bool facts_make(struct method_facts *f, const struct facts_source *s, struct arena *a, struct error *err);
+void facts_warn(struct method_facts *f, struct arena *a, struct warning w);
+/* The row with this id, or NULL. */
+struct node_row *facts_find(const struct method_facts *f, const char *id);
+/* The row that costs most of those that XNNPACK does not run: measured, or else computed and moved; -1: none. */
+int facts_worst(const struct method_facts *f);
 
 #endif

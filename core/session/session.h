@@ -1,7 +1,8 @@
 /* session.h - what both sides of the screen share: program, versions, facts, edits, timings.
  *
  * `inspect` alone changes a session, through the functions here; `views` only read it. Versions are a stack:
- * applying pushes one, undo steps back, redo forward; a new edit drops what was undone. Version 0 is the file. */
+ * applying pushes one, undo steps back, redo forward; a new edit drops what was undone. Version 0 is the file.
+ * Methods that an edit leaves as they are share their graph with the version before. */
 #ifndef CORE_SESSION_SESSION_H
 #define CORE_SESSION_SESSION_H
 
@@ -21,8 +22,11 @@ struct version {
 	bool has_facts;
 	struct emitted emitted;		/* made when asked for: sizes, and what is written */
 	bool has_emitted;
-	struct fold_plan fold;
+	struct fold_plan fold;		/* both made with the facts */
 	struct linear_plan linear;
+	bool has_plans;
+	struct arena mem;		/* of the facts */
+	struct files_of_version *files;	/* the emitted program in memory, for workers */
 };
 
 struct bench_row {
@@ -31,7 +35,7 @@ struct bench_row {
 	int version;
 	enum engine engine;
 	double setup_ms, first_ms;
-	struct stats stats;
+	struct stats stats;		/* of a subject: median only, summed over its nodes */
 	double share, gflops;
 	const char *failed;		/* why, or NULL */
 };
@@ -59,9 +63,11 @@ struct session {
 	struct program *program;
 	const char *const *data_path;
 	int ndata_paths;
+	bool in_memory;			/* version 0 has no path that a worker could open: the demo, standard input */
 	struct version *version;
-	int nversions, current;
-	struct run_options run;
+	int nversions, capversions, current;
+	struct run_options run;		/* session_open sets what REPORT says; the caller may change it */
+	const volatile int *stop;	/* set by a signal handler: runs end, with the error "stopped"; may be NULL */
 	struct cpu cpu;
 	struct bench_row *bench;
 	int nbench, capbench;
@@ -73,7 +79,8 @@ bool session_open(struct session **out, const char *path, const char *const *dat
 bool session_open_demo(struct session **out, const void *bytes, size_t n, struct error *err);
 void session_close(struct session *s);
 
-struct version *session_version(struct session *s);	/* the current one, with facts */
+struct version *session_version(struct session *s);	/* the current one */
+/* Makes plans and facts of a version. Later ones are emitted first: facts are those of what would be written. */
 bool session_facts(struct session *s, int version, struct error *err);
 /* Applies a step to the current version (fold and linear: the marked candidates) and pushes the result when
  * anything changed; *changed tells. */
@@ -84,11 +91,18 @@ bool session_emit(struct session *s, int version, struct error *err);
 bool session_write(struct session *s, const char *path, bool replace, struct error *err);	/* the current version */
 
 /* A job for a method of a version, with the session's run options; the caller sets the engine and may change
- * the rest. fd is the emitted program in memory (version > 0), owned by the session. */
+ * the rest. What it points to (fd is the emitted program in memory) is owned by the session. */
 bool session_job(struct session *s, int version, int method, struct job *job, struct error *err);
+/* What a job that has ended adds: bench rows for the method and, with `by`, for its modules, operators or nodes;
+ * measured times of the version's nodes; warnings of what the host's XNNPACK lacks. why: it failed. */
+bool session_add_bench(struct session *s, int version, int method, const char *by, const struct job *job,
+		       const struct job_result *r, struct error *err);
+void session_add_failure(struct session *s, int version, int method, enum engine engine, const char *why);
+
 /* Runs both versions (and portable against XNNPACK) on the same inputs and adds verify rows. */
 bool session_verify(struct session *s, int before, int after, struct error *err);
-/* Times each method as filed, portable and through XNNPACK, for one version; adds bench rows, failed ones too. */
+/* Times each method as filed, portable and through XNNPACK, for one version; adds bench rows, failed ones too. by:
+ * "module", "op" or "node", or NULL. */
 bool session_bench(struct session *s, int version, const char *by, void (*progress)(void *ctx, const char *what, double part),
 		   void *ctx, struct error *err);
 

@@ -1,0 +1,161 @@
+/* What stands in the file: delegate calls, kernel calls, bytes; and what will go wrong with it. */
+#include "core/session/facts_parts.h"
+
+#include "core/graph/units.h"
+#include "core/op/op.h"
+
+#include <string.h>
+
+bool facts_number_delegates(struct making_facts *m, struct error *err)
+{
+	struct units units;
+	int calls = 0;
+
+	m->call_of_group = arena_array(m->mem, (size_t)m->g->ngroups, sizeof *m->call_of_group);
+	m->nodes_of_group = arena_array(m->mem, (size_t)m->g->ngroups, sizeof *m->nodes_of_group);
+	for (int i = 0; i < m->g->ngroups; i++)
+		m->call_of_group[i] = -1;
+	if (!graph_units(&units, m->g, NULL, &m->scratch, err))
+		return false;
+	for (int i = 0; i < units.n; i++)
+		if (units.at[i].group >= 0) {
+			m->call_of_group[units.at[i].group] = calls++;
+			m->nodes_of_group[units.at[i].group] = units.at[i].nnodes;
+		}
+	return true;
+}
+
+/* Bytes of constants that a delegate stores: weights and biases of its nodes, each once. */
+
+struct stored { struct making_facts *m; struct map seen; uint64_t *bytes; /* by delegate call */ };
+
+static void add_stored(struct stored *s, const struct node *n, int arg)
+{
+	const struct value *v = node_input(n, arg);
+	int call = s->m->call_of_group[n->group];
+	uint64_t *key;
+
+	/* Behind a dequantise node lie the integers that are stored. */
+	while (v && v->def && v->def->group == n->group && v->def->op->flags & OP_QUANTIZE)
+		v = node_input(v->def, 0);
+	if (!v || v->kind != VALUE_CONSTANT)
+		return;
+	key = arena_alloc(&s->m->scratch, 2 * sizeof *key);
+	key[0] = (uint64_t)call;
+	key[1] = (uint64_t)v->id;
+	if (map_get(&s->seen, key, 2 * sizeof *key))
+		return;
+	map_put(&s->seen, &s->m->scratch, key, 2 * sizeof *key, (void *)(uintptr_t)v);
+	s->bytes[call] += v->bytes;
+}
+
+static void find_delegates(struct making_facts *m)
+{
+	const struct pte_plan *p = m->s->plan;
+	struct method_facts *f = m->f;
+	struct stored s = { .m = m };
+	int n = 0;
+
+	for (int c = 0; c < p->nchains; c++)
+		for (int i = 0; i < p->chain[c].ninstructions; i++)
+			n += p->chain[c].instruction[i].call == PTE_DELEGATE;
+	f->delegate = arena_array(m->mem, (size_t)n, sizeof *f->delegate);
+	for (int c = 0; c < p->nchains; c++)
+		for (int i = 0; i < p->chain[c].ninstructions; i++) {
+			const struct pte_instruction *in = &p->chain[c].instruction[i];
+
+			if (in->call == PTE_DELEGATE)
+				f->delegate[f->ndelegates++] = (struct delegate_row){ p->delegate[in->index].id, 0,
+					p->delegate[in->index].blob.bytes };
+		}
+	s.bytes = arena_array(&m->scratch, (size_t)n + (size_t)m->g->ngroups, sizeof *s.bytes);
+	for (const struct node *x = m->g->first; x; x = x->next)
+		if (x->group >= 0 && x->op->flags & OP_GEMM) {
+			add_stored(&s, x, op_weight_arg(x->op));
+			add_stored(&s, x, op_bias_arg(x->op));
+		}
+	for (int k = 0; k < m->g->ngroups; k++)
+		if (m->call_of_group[k] >= 0 && m->call_of_group[k] < n) {
+			f->delegate[m->call_of_group[k]].nodes = m->nodes_of_group[k];
+			f->delegate[m->call_of_group[k]].bytes += s.bytes[m->call_of_group[k]];
+		}
+}
+
+static void find_left_out(struct making_facts *m)
+{
+	const struct pte_plan *p = m->s->plan;
+	int n = 0;
+
+	for (int c = 0; c < p->nchains; c++)
+		n += p->chain[c].ninstructions;
+	m->f->left_out = arena_array(m->mem, (size_t)n, sizeof *m->f->left_out);
+	for (int c = 0; c < p->nchains; c++)
+		for (int i = 0; i < p->chain[c].ninstructions; i++) {
+			const struct pte_instruction *in = &p->chain[c].instruction[i];
+			const struct pte_operator *o = in->call == PTE_KERNEL ? &p->operator[in->index] : NULL;
+
+			if (o)
+				m->f->left_out[m->f->nleft_out++] = o->overload && *o->overload ?
+					arena_printf(m->mem, "%s.%s", o->name, o->overload) : o->name;
+		}
+}
+
+static void count_memory(struct making_facts *m)
+{
+	struct map seen = { 0 };
+
+	for (int i = 1; i < m->s->plan->nbuffers; i++)
+		m->f->planned_bytes += (uint64_t)m->s->plan->buffer_bytes[i];
+	for (int i = 0; i < m->g->nvalues; i++) {
+		const struct value *v = m->g->value[i];
+		const void *key = v->data ? (const void *)&v->data : v->name;
+		size_t bytes = v->data ? sizeof v->data : strlen(v->name) + 1;
+
+		if (v->kind != VALUE_CONSTANT || (!v->nuses && !v->noutputs) || map_get(&seen, key, bytes))
+			continue;
+		map_put(&seen, &m->scratch, key, bytes, (void *)(uintptr_t)v);
+		*(v->home == HOME_PROGRAM ? &m->f->constant_bytes : &m->f->external_bytes) += v->bytes;
+	}
+}
+
+static void warn(struct making_facts *m, const struct node_row *r, const char *code, const char *text)
+{
+	facts_warn(m->f, m->mem, (struct warning){ r->node, r->id, code, text, -1 });
+}
+
+static void warn_of_delegate(struct making_facts *m, const struct node_row *r)
+{
+	const struct program *p = m->s->program;
+	int filed = m->g->group[r->node->group].filed;
+	struct error err = { 0 };
+	struct xgraph x;
+
+	if (filed < 0 || program_delegate(p, m->g->plan, filed, &x, &m->scratch, &err))
+		return;
+	if (strcmp(p->pte.plan[m->g->plan].delegate[filed].id, "XnnpackBackend"))
+		warn(m, r, "backend_missing", arena_printf(m->mem, "this delegate is for %s: it runs only where that backend is built in",
+							   p->pte.plan[m->g->plan].delegate[filed].id));
+	else
+		warn(m, r, "will_not_load", arena_string(m->mem, err.text));
+}
+
+static void find_warnings(struct making_facts *m)
+{
+	for (int i = 0; i < m->f->nrows; i++) {
+		const struct node_row *r = &m->f->row[i];
+
+		if (r->node->group >= 0 && m->g->group[r->node->group].foreign)
+			warn_of_delegate(m, r);
+		else if (r->runs == RUNS_PORTABLE && r->node->op->flags & OP_OPAQUE)
+			warn(m, r, "kernel_missing", arena_printf(m->mem, "%s is no operator of the stock runtime: the program loads only "
+				"where its kernel is registered", r->node->op->name));
+	}
+}
+
+void facts_of_file(struct making_facts *m)
+{
+	find_delegates(m);
+	find_left_out(m);
+	count_memory(m);
+	find_warnings(m);
+}

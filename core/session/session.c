@@ -1,0 +1,297 @@
+#include "core/session/session_parts.h"
+
+#include "core/op/op.h"
+#include "core/pass/partition.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* Opening */
+
+static void push_version(struct session *s, struct version v)
+{
+	if (s->nversions == s->capversions)
+		s->version = vec_grow(&s->mem, s->version, s->nversions, &s->capversions, sizeof *s->version);
+	s->version[s->nversions++] = v;
+}
+
+static struct session *new_session(struct program *p)
+{
+	struct session *s = mem_alloc(sizeof *s);
+
+	s->program = p;
+	s->in_memory = !p->file.map;
+	cpu_read(&s->cpu);
+	s->run = (struct run_options){ .threads = s->cpu.cores, .warmup = 4, .runs = 30, .max_seconds = 10, .tolerance = 1e-3 };
+	push_version(s, (struct version){ .method = p->method });
+	return s;
+}
+
+bool session_open(struct session **out, const char *path, const char *const *data, int ndata, struct error *err)
+{
+	struct program *p;
+	const char **paths;
+
+	if (!program_open(&p, path, data, ndata, err))
+		return false;
+	*out = new_session(p);
+	paths = arena_array(&(*out)->mem, (size_t)ndata, sizeof *paths);
+	for (int i = 0; i < ndata; i++)
+		paths[i] = arena_string(&(*out)->mem, data[i]);
+	(*out)->data_path = paths;
+	(*out)->ndata_paths = ndata;
+	return true;
+}
+
+bool session_open_demo(struct session **out, const void *bytes, size_t n, struct error *err)
+{
+	struct file_piece piece = { bytes, n };
+	struct program *p;
+	struct file f;
+	int fd = pieces_in_memory(&piece, 1, err);
+	bool ok = fd >= 0 && file_open_fd(&f, fd, "the demo", err) && program_open_file(&p, f, NULL, 0, err);
+
+	if (fd >= 0)
+		close(fd);
+	if (!ok)
+		return false;
+	*out = new_session(p);
+	(*out)->in_memory = true;
+	return true;
+}
+
+/* Versions */
+
+static bool owns(const struct session *s, int version, int method)
+{
+	return version > 0 && s->version[version].method[method] != s->version[version - 1].method[method];
+}
+
+static void drop_plans(struct version *v)
+{
+	if (v->has_plans) {
+		fold_plan_free(&v->fold);
+		linear_plan_free(&v->linear);
+	}
+	v->has_plans = false;
+}
+
+static void drop_version(struct session *s)
+{
+	int last = s->nversions - 1;
+	struct version *v = &s->version[last];
+
+	drop_plans(v);
+	files_close(v->files);
+	if (v->has_emitted)
+		emitted_free(&v->emitted);
+	arena_free(&v->mem);
+	for (int m = 0; m < s->program->nmethods; m++)
+		if (owns(s, last, m))
+			graph_free(v->method[m]);
+	s->nversions--;
+}
+
+/* What was measured of versions from here on means nothing any more, and what was compared even less. */
+static void forget_runs(struct session *s, int from)
+{
+	int n = 0;
+
+	s->nverify = 0;
+	for (int i = 0; i < s->nbench; i++)
+		if (s->bench[i].version < from)
+			s->bench[n++] = s->bench[i];
+	s->nbench = n;
+}
+
+void session_close(struct session *s)
+{
+	if (!s)
+		return;
+	while (s->nversions)
+		drop_version(s);
+	program_close(s->program);
+	arena_free(&s->mem);
+	mem_free(s);
+}
+
+struct version *session_version(struct session *s)
+{
+	return &s->version[s->current];
+}
+
+bool session_undo(struct session *s)
+{
+	if (!s->current)
+		return false;
+	s->current--;
+	s->nverify = 0;
+	return true;
+}
+
+bool session_redo(struct session *s)
+{
+	if (s->current + 1 >= s->nversions)
+		return false;
+	s->current++;
+	s->nverify = 0;
+	return true;
+}
+
+/* Facts */
+
+bool session_plan(struct session *s, int version, struct error *err)
+{
+	struct version *v = &s->version[version];
+	int n = s->program->nmethods;
+
+	if (v->has_plans)
+		return true;
+	if (!fold_plan(&v->fold, v->method, n, err))
+		return false;
+	if (!linear_plan(&v->linear, v->method, n, err)) {
+		fold_plan_free(&v->fold);
+		return false;
+	}
+	v->has_plans = true;
+	return true;
+}
+
+bool session_facts(struct session *s, int version, struct error *err)
+{
+	struct version *v = &s->version[version];
+	int n = s->program->nmethods;
+
+	if (v->has_facts)
+		return true;
+	if (!session_plan(s, version, err) || (version > 0 && !session_emit(s, version, err)))
+		return false;
+	v->facts = arena_array(&v->mem, (size_t)n, sizeof *v->facts);
+	for (int m = 0; m < n; m++) {
+		struct facts_source source = { s->program, v->method, n, m,
+			version ? &v->emitted.plan[m] : &s->program->pte.plan[m], &v->fold, &v->linear };
+
+		if (!facts_make(&v->facts[m], &source, &v->mem, err))
+			return false;
+	}
+	v->has_facts = true;
+	return true;
+}
+
+/* Applying */
+
+struct step {
+	const char *name;
+	bool (*apply)(struct version *v, struct graph **g, int n, struct error *err);
+};
+
+static bool apply_fold(struct version *v, struct graph **g, int n, struct error *err)
+{
+	return fold_apply(&v->fold, g, n, err) >= 0;
+}
+
+static bool apply_linear(struct version *v, struct graph **g, int n, struct error *err)
+{
+	return linear_apply(&v->linear, g, n, err) >= 0;
+}
+
+static bool apply_partition(struct version *v, struct graph **g, int n, struct error *err)
+{
+	return partition_apply_all(g, n, err);
+}
+
+static const struct step steps[] = {
+	[APPLY_FOLD] = { "fold", apply_fold }, [APPLY_LINEAR] = { "linear", apply_linear },
+	[APPLY_PARTITION] = { "partition", apply_partition },
+};
+
+static bool same_arg(const struct arg *a, const struct arg *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	switch (a->kind) {
+	case ARG_NONE: return true;
+	case ARG_VALUE: return a->value->id == b->value->id;
+	case ARG_INT: return a->i == b->i;
+	case ARG_DOUBLE: return !memcmp(&a->d, &b->d, sizeof a->d);
+	case ARG_BOOL: return a->b == b->b;
+	case ARG_STRING: return !strcmp(a->s, b->s);
+	case ARG_LIST:
+		for (int i = 0; i < a->list.n && a->list.n == b->list.n; i++)
+			if (!same_arg(&a->list.at[i], &b->list.at[i]))
+				return false;
+		return a->list.n == b->list.n;
+	}
+	return false;
+}
+
+static bool same_node(const struct node *a, const struct node *b)
+{
+	if (a->op != b->op || a->group != b->group || a->nargs != b->nargs || a->nouts != b->nouts)
+		return false;
+	for (int i = 0; i < a->nargs; i++)
+		if (!same_arg(&a->arg[i], &b->arg[i]))
+			return false;
+	for (int i = 0; i < a->nouts; i++)
+		if (a->out[i]->id != b->out[i]->id)
+			return false;
+	return true;
+}
+
+/* A clone that nothing was done to. */
+static bool same_graph(const struct graph *a, const struct graph *b)
+{
+	const struct node *x = a->first, *y = b->first;
+
+	if (a->nnodes != b->nnodes || a->noutputs != b->noutputs)
+		return false;
+	for (int i = 0; i < a->noutputs; i++)
+		if (!same_arg(&a->output[i], &b->output[i]))
+			return false;
+	for (; x && y; x = x->next, y = y->next)
+		if (!same_node(x, y) || (x->group >= 0 && a->group[x->group].changed != b->group[y->group].changed))
+			return false;
+	return x == y;
+}
+
+/* Clones that were not changed go; their place takes the graph that they came from. Whether any stayed. */
+static bool settle(struct graph **clone, struct graph *const *from, int n)
+{
+	bool changed = false;
+
+	for (int m = 0; m < n; m++)
+		if (same_graph(clone[m], from[m])) {
+			graph_free(clone[m]);
+			clone[m] = from[m];
+		} else {
+			changed = true;
+		}
+	return changed;
+}
+
+bool session_apply(struct session *s, enum apply_step step, bool *changed, struct error *err)
+{
+	int n = s->program->nmethods;
+	struct graph **clone = arena_array(&s->mem, (size_t)n, sizeof *clone);
+	struct version *v = session_version(s);
+
+	*changed = false;
+	if (!session_plan(s, s->current, err))
+		return false;
+	for (int m = 0; m < n; m++)
+		clone[m] = graph_clone(v->method[m]);
+	if (!steps[step].apply(v, clone, n, err)) {
+		for (int m = 0; m < n; m++)
+			graph_free(clone[m]);
+		return false;
+	}
+	*changed = settle(clone, v->method, n);
+	if (!*changed)
+		return true;
+	while (s->nversions > s->current + 1)
+		drop_version(s);
+	forget_runs(s, s->nversions);
+	push_version(s, (struct version){ .method = clone, .applied = steps[step].name });
+	s->current++;
+	return true;
+}
