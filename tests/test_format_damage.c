@@ -157,6 +157,7 @@ static void damage_is_an_error(void **unused)
 			fail_msg("row %d: read, though it should say \"%s\"", i, bad[i].error);
 		assert_int_equal(err.code, ERROR_FORMAT);
 		assert_int_equal(strncmp(err.text, "a.pte: offset ", 14), 0);
+		assert_null(strstr(err.text, "(null)"));
 		if (!strstr(err.text, bad[i].error))
 			fail_msg("row %d: \"%s\" does not say \"%s\"", i, err.text, bad[i].error);
 		edit_free(&e);

@@ -254,6 +254,23 @@ static void a_bad_start_is_an_error(void **state)
 	}
 }
 
+static void sizes_out_of_range_are_errors(void **state)
+{
+	static const struct { size_t bytes; const char *error; } row[] = {
+		{ 0, "0 bytes are too few" }, { 7, "7 bytes are too few" }, { (size_t)1 << 31, "at most 2147483647 are allowed" },
+	};
+	struct edit e = built(everything, 0);
+	struct error err;
+	struct fb fb;
+	struct fb_table t;
+
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		assert_false(fb_open(&fb, e.data, row[i].bytes, 0, "a", "TEST", &t, &err));
+		assert_non_null(strstr(err.text, row[i].error));
+	}
+	edit_free(&e);
+}
+
 /* A table that refers to one vector from many places describes more than any file holds. */
 static void endless_sharing_is_refused(void **state)
 {
@@ -358,6 +375,7 @@ int main(void)
 		cmocka_unit_test(damage_is_an_error),
 		cmocka_unit_test(every_cut_is_an_error),
 		cmocka_unit_test(a_bad_start_is_an_error),
+		cmocka_unit_test(sizes_out_of_range_are_errors),
 		cmocka_unit_test(endless_sharing_is_refused),
 		cmocka_unit_test(too_many_tables_are_refused),
 		cmocka_unit_test(arrays_beyond_reason_are_refused),

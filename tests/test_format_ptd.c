@@ -192,6 +192,7 @@ static void headers_are_checked(void **unused)
 	for (size_t n = 0; n < good.bytes; n++) {
 		edit_open(&e, good.data, n);
 		assert_false(read_bytes(&p, &e, &a, &err));
+		assert_int_equal(n >= 8 && n < 64, strstr(err.text, "a data file has at least 64") != NULL);
 		edit_free(&e);
 	}
 	edit_free(&good);
