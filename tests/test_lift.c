@@ -236,6 +236,19 @@ static void other_types_are_not_views(void **state)
 	assert_non_null(strstr(g->rigid_why, "another type"));
 }
 
+/* How much of it there is, only a run knows. */
+static void dynamic_memory_has_no_elided_views(void **state)
+{
+	int x = input(0, SHAPE(2, 6)), seen = planned(0, SHAPE(12)), out = planned(64, SHAPE(12));
+
+	maker_tensor(m, x)->dynamism = PTE_DYNAMIC_BOUND;
+	maker_call(m, "aten::abs.out", LIST(seen, out, out));
+	maker_out(m, out);
+	lift();
+	assert_true(g->rigid);
+	assert_non_null(strstr(g->rigid_why, "only a run knows"));
+}
+
 static void one_constant_in_two_shapes(void **state)
 {
 	int x = input(0, SHAPE(2, 3)), w = maker_constant(m, DTYPE_F32, numbers, SHAPE(2, 3)), flat = maker_again(m, w, SHAPE(6));
@@ -341,7 +354,16 @@ static void state_is_shared_between_methods(void **state)
 	no = maker_bool(m, false);
 	maker_call(m, "aten::abs.out", LIST(x, s, s));		/* a plain out tensor here, but state there */
 	maker_call(m, "aten::copy_", LIST(named, maker_constant(m, DTYPE_F32, numbers, SHAPE(2)), no, named));
+	maker_method(m, "peek");
+	s = maker_planned(m, DTYPE_F32, 2, 32, SHAPE(4));
+	named = planned(64, SHAPE(2));
+	maker_tensor(m, named)->has_extra = true;
+	maker_tensor(m, named)->name = "cache.k";
+	maker_call(m, "aten::abs.out", LIST(maker_constant(m, DTYPE_F32, numbers, SHAPE(2)), named, named));
+	maker_out(m, s);
 	lift();
+	assert_graph(p->method[2], "aten.abs.default(%0) f32[2]\n  aten.copy_.default(%2, %1, False)\n  return %3\n");
+	assert_int_equal(p->method[2]->value[3]->state_slot, p->method[0]->value[1]->state_slot);
 	assert_graph(p->method[0], "%2 = aten.add.Tensor(%0, %1, 1) f32[4]\n  return %2 %3\n");
 	assert_graph(p->method[1], "%1 = aten.abs.default(%0) f32[4]\n  aten.copy_.default(%2, %1, False)\n  aten.copy_.default(%3, %4, False)\n");
 	assert_int_equal(p->method[0]->value[1]->state_slot, p->method[1]->value[2]->state_slot);
@@ -403,13 +425,19 @@ static void unknown_operators_keep_their_arguments(void **state)
 static void calls_that_do_not_fit_their_row_are_opaque(void **state)
 {
 	int x = input(0, SHAPE(4)), list = maker_ints(m, LIST(1)), a = planned(64, SHAPE(4)), b = planned(128, SHAPE(5)), one = maker_int(m, 1);
+	int n = maker_int(m, 0);
 
 	maker_call(m, "aten::add.out", LIST(x, x, list, a, a));		/* a list for a number */
 	maker_call(m, "aten::add.out", LIST(x, x, one, b, b));		/* [4] + [4] is not [5] */
 	maker_call(m, "aten::add.out", LIST(x, x, a, a));		/* an argument short */
+	maker_call(m, "aten::add.out", LIST(x, x, one, a, a, a));	/* and one more */
+	maker_call(m, "aten::sym_size.int", LIST(x, one, n));
+	maker_call(m, "aten::add.out", LIST(x, n, one, b, b));		/* a number for a tensor */
 	maker_out(m, a);
 	maker_out(m, b);
 	lift();
+	assert_graph(g, "%4 = aten::add.out(%0, %0, 1, %3) f32[4]\n");
+	assert_graph(g, " = aten::add.out(%0, %5, 1) f32[5]\n");
 	assert_graph(g, "%1 = aten::add.out(%0, %0, [1]) f32[4]\n  %2 = aten::add.out(%0, %0, 1) f32[5]\n  %3 = aten::add.out(%0, %0) f32[4]\n");
 }
 
@@ -598,7 +626,7 @@ int main(void)
 		T(arguments_follow_the_schema), T(options_come_from_the_out_tensor), T(several_outs_and_lists), T(symbolic_numbers_stay_values),
 		T(numbers_read_too_early), T(inputs_and_outputs_of_all_kinds), T(equal_places_are_views_of_what_was_written_last),
 		T(a_value_does_not_outlive_its_memory), T(parts_of_tensors_are_not_guessed), T(rests_of_tensors_are_not_guessed),
-		T(other_types_are_not_views), T(one_constant_in_two_shapes), T(et_view_points), T(memory_that_is_read_first_is_state),
+		T(other_types_are_not_views), T(dynamic_memory_has_no_elided_views), T(one_constant_in_two_shapes), T(et_view_points), T(memory_that_is_read_first_is_state),
 		T(writing_state_is_copying_into_it), T(in_place_on_a_temporary_makes_a_new_one), T(writing_a_callers_memory_is_rigid),
 		T(state_is_shared_between_methods), T(equal_offsets_in_private_arenas_share_nothing), T(state_that_is_run_over_is_rigid),
 		T(unknown_operators_keep_their_arguments), T(calls_that_do_not_fit_their_row_are_opaque), T(control_flow_is_shown),

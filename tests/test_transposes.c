@@ -168,8 +168,9 @@ static void views_see_through_permutes_of_ones(void **state)
 	struct value *x = lab_input(lab, DTYPE_F32, SIZES(2, 8, 1, 1)), *v = permute(x, "0231");
 
 	lab_output(lab, lab_node(lab, "aten.view_copy.default", V(v), INTS(2, 8)));
+	lab_output(lab, lab_node(lab, "aten.view_copy.default", V(permute(lab_input(lab, DTYPE_F32, SIZES(2, 3, 4)), "021")), INTS(24)));
 	assert_int_equal(apply_same(-2), 1);
-	assert_int_equal(permutes(), 0);
+	assert_int_equal(permutes(), 1);
 }
 
 static void quantisation_by_tensor_lets_through(void **state)
@@ -197,6 +198,17 @@ static void constants_are_not_copied(void **state)
 	assert_int_equal(now->size[1], 3);
 	assert_int_equal(now->size[2], 1);
 	assert_int_equal(now->dim_order[0], 1);
+}
+
+/* Its rank may be lower, and its own order another. */
+static void constants_in_other_orders(void **state)
+{
+	struct value *v = permute(lab_input(lab, DTYPE_F32, SIZES(2, 3, 4)), "120"), *c = lab_constant(lab, DTYPE_F32, -1, 1, SIZES(4, 2));
+
+	lab_order(c, "10");
+	lab_output(lab, permute(lab_node(lab, "aten.add.Tensor", V(v), V(c), I(1)), "201"));
+	apply_same(-2);
+	assert_int_equal(permutes(), 0);
 }
 
 /* ---- what stays ---- */
@@ -254,7 +266,7 @@ static void groups_keep_their_borders(void **state)
 static void outputs_of_groups_stay_made(void **state)
 {
 	struct value *x = lab_input(lab, DTYPE_F32, SIZES(2, 3)), *a = lab_node(lab, "aten.abs.default", V(x)), *b = permute(permute(a, "10"), "10");
-	struct value *c = permute(permute(x, "10"), "10");
+	struct value *c = permute(permute(x, "10"), "10"), *d = permute(permute(a, "10"), "10");
 	int group = graph_add_group(lab->g, 0);
 
 	for (struct node *n = lab->g->first; n; n = n->next)
@@ -262,10 +274,12 @@ static void outputs_of_groups_stay_made(void **state)
 	b->file_value = 7;
 	lab_output(lab, b);
 	lab_output(lab, c);
+	lab_output(lab, d);
 	assert_int_equal(apply_same(group), 2);
 	assert_ptr_equal(lab->g->output[0].value, a);
 	assert_int_equal(a->file_value, 7);
 	assert_ptr_equal(lab->g->output[1].value, c);
+	assert_ptr_equal(lab->g->output[2].value, d);
 }
 
 /* ---- at random ---- */
@@ -337,7 +351,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(permutes_in_a_row_become_one), T(pairs_vanish), T(pairs_vanish_around_operators), T(reductions_take_other_dimensions),
-		T(views_see_through_permutes_of_ones), T(quantisation_by_tensor_lets_through), T(constants_are_not_copied),
+		T(views_see_through_permutes_of_ones), T(quantisation_by_tensor_lets_through), T(constants_are_not_copied), T(constants_in_other_orders),
 		T(nothing_to_win_changes_nothing), T(fan_out_is_not_paid_for), T(other_operands_stop_it), T(softmax_is_not_moved),
 		T(groups_keep_their_borders), T(outputs_of_groups_stay_made), T(random_graphs),
 	};

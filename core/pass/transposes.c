@@ -100,8 +100,6 @@ static void look_for_perm(struct value *v, void *ctx)
 
 	if (!f || perm_is_identity(&f->perm) || one_element(v))
 		return;
-	if (in->found && !perm_equal(&f->perm, &in->perm))
-		in->ok = false;
 	in->perm = f->perm;
 	in->found = true;
 }
@@ -138,7 +136,7 @@ static void read_other(struct mover *m, struct node *n)
 	struct arg *arg = arena_copy(&m->mem, n->arg, (size_t)n->nargs * sizeof *arg);
 
 	node_each_input(n, look_for_perm, &in);
-	if (!in.found || !in.ok)
+	if (!in.found)
 		return;
 	node_each_input(n, check_input, &in);
 	if (!in.ok || !perm_moves_through(n, &in.perm, arg, &f.perm, &m->mem))

@@ -95,9 +95,6 @@ static bool raise(struct lifting *l, const struct xgraph *x, const struct pte_in
 	if (!xnn_raise(l->g, x, value, type, in->nargs, group, l->at, why))
 		return false;
 	find_homes(l, first);
-	for (int i = 0; i < in->nargs; i++)
-		if (is_out[i])
-			value[i]->file_value = in->arg[i];
 	set_group_args(l, group, value, in->nargs);
 	transposes_apply_behind(l->g, group, last, NULL);
 	xnn_raise_tidy(l->g, group, last);

@@ -353,14 +353,6 @@ static bool same_type(const struct value *v, const struct pte_tensor *t)
 	return true;
 }
 
-static bool is_output(const struct raising *r, const struct value *v)
-{
-	for (int i = 0; i < r->nargs; i++)
-		if (r->arg[i] == v)
-			return true;
-	return false;
-}
-
 /* A static tensor takes no other sizes than its own, however the value came about. */
 static void settle_sizes(struct value *v, const struct pte_tensor *t)
 {
@@ -372,7 +364,7 @@ static void settle_sizes(struct value *v, const struct pte_tensor *t)
 	v->bytes = t->bytes;
 }
 
-/* Each output is a value of its own: what two of them share, or what came in, is copied. */
+/* Every value that is no input is the result of a node of its own, and so is every output. */
 static bool raise_output(struct raising *r, uint32_t id)
 {
 	const struct xvalue *x = &r->x->value[id];
@@ -381,8 +373,6 @@ static bool raise_output(struct raising *r, uint32_t id)
 
 	if (v)
 		v = in_file_order(r, v, t);
-	if (v && (v->kind != VALUE_NODE || v->def->group != r->group || is_output(r, v)))
-		v = raise_side(r, "dim_order_ops._clone_dim_order.default", ARGS(some(v), arg_bool(false), arg_none()));
 	if (!v)
 		return false;
 	if (!same_type(v, t))
