@@ -274,9 +274,19 @@ static struct node *bias_after(const struct node *n, struct value **bias, struct
 	return next;
 }
 
+/* What a batched product reads may have gone through an expand to the sizes that it has. */
+static struct value *without_copies(struct value *v)
+{
+	while (v->def && node_input(v->def, 0) && !v->dynamic && !node_input(v->def, 0)->dynamic &&
+	       (op_is(v->def->op, "aten.expand_copy.default") || op_is(v->def->op, "aten.view_copy.default")) &&
+	       value_same_shape(v, node_input(v->def, 0)) && v->dtype == node_input(v->def, 0)->dtype)
+		v = node_input(v->def, 0);
+	return v;
+}
+
 static bool convert_bmm(struct graph *g, struct node *n, struct value *weight, struct error *err)
 {
-	struct value *x = node_input(n, op_activation_arg(n->op)), *bias = NULL, *out;
+	struct value *x = without_copies(node_input(n, op_activation_arg(n->op))), *bias = NULL, *out;
 	struct node *view, *add = bias_after(n, &bias, &view);
 
 	out = op_build(g, n, "aten.linear.default",
