@@ -824,6 +824,32 @@ static void names_tell_the_expression_and_nothing_else(void **state)
 	}
 }
 
+static void equal_names_do_not_make_equal_tensors(void **state)
+{
+	for (int external = 0; external < 2; external++) {
+		struct fixture f;
+
+		setup(&f);
+		f.n = 2;
+		for (int m = 0; m < 2; m++) {	/* unnamed constants are counted in each method */
+			struct value *w = constant(f.g[m], "constant0", m);
+
+			w->home = external ? 0 : HOME_PROGRAM;
+			output(f.g[m], mm(f.g[m], input(f.g[m]), permute(f.g[m], w)));
+		}
+		plan(&f);
+		if (external) {	/* a data file finds tensors by name */
+			assert_stays(&f, 0, "name_clash");
+			assert_stays(&f, 1, "name_clash");
+		} else {
+			apply(&f, 2);
+			assert_true(weight_of_mm(f.g[0])[1] == numbers[0][4]);
+			assert_true(weight_of_mm(f.g[1])[1] == numbers[1][4]);
+		}
+		teardown(&f);
+	}
+}
+
 /* ---- the result ---- */
 
 static void nothing_marked_changes_nothing_and_twice_is_once(void **state)
@@ -950,6 +976,7 @@ int main(void)
 		cmocka_unit_test(a_constant_that_another_method_reads_stays_out),
 		cmocka_unit_test(all_methods_fold_one_expression_if_bytes_shrink),
 		cmocka_unit_test(names_tell_the_expression_and_nothing_else),
+		cmocka_unit_test(equal_names_do_not_make_equal_tensors),
 		cmocka_unit_test(nothing_marked_changes_nothing_and_twice_is_once),
 		cmocka_unit_test(the_delegate_of_a_folded_node_is_made_anew),
 		cmocka_unit_test(random_expressions_fold_to_what_they_compute),

@@ -5,6 +5,7 @@
 #include "core/op/op.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- the balance of a group ---- */
 
@@ -318,12 +319,39 @@ static void decide_group(struct folding *f, int group)
 	}
 }
 
+/* In a data file a tensor is found by name alone: two that would have the same one both stay as they are. */
+static void refuse_clashes(struct folding *f)
+{
+	struct arena mem = { 0 };
+	struct map named = { 0 };
+
+	for (int i = 0; i < f->list.n; i++) {
+		struct candidate *c = &f->list.at[i], *other;
+		const char *name;
+
+		if (!c->active || c->home == HOME_PROGRAM)
+			continue;
+		name = folded_name(f, c, c->value, &mem);
+		other = map_get(&named, name, strlen(name));
+		if (!other) {
+			map_put(&named, &mem, name, strlen(name), c);
+		} else if (strcmp(expression_digest(f, c->method, c->value), expression_digest(f, other->method, other->value))) {
+			c->active = other->active = false;
+			c->code = other->code = "name_clash";
+			c->text = other->text = arena_printf(&f->mem, "two different tensors, of %s and of %s, would have one name",
+				f->trace[other->method].g->method, f->trace[c->method].g->method);
+		}
+	}
+	arena_free(&mem);
+}
+
 void folding_decide(struct folding *f)
 {
 	for (int i = 0; i < f->list.n; i++) {
 		refuse_at_once(f, &f->list.at[i]);
 		f->list.at[i].active = !f->list.at[i].code;
 	}
+	refuse_clashes(f);
 	make_groups(f);
 	for (int i = 0; i < f->list.n; i++)
 		if (f->list.at[i].group == i)

@@ -1,12 +1,15 @@
-/* Names of folded tensors: a digest over a description of the expression. Each producer is described once, by its
- * operator, its arguments, and the digests of what it reads, so that the text is as long as the expression has
- * nodes; what a source holds, where it lies and how values are numbered does not matter. */
+/* Digests over a description of an expression. Each producer is described once, by its operator, its arguments, and
+ * the digests of what it reads, so that the text is as long as the expression has nodes. There are two: in the one
+ * that names a tensor, sources stand by name, so that it is the same in every run, whatever they hold; in the one that
+ * tells equal expressions, sources stand by their place, for two methods may call different constants "constant0". */
 #include "core/pass/folding.h"
 
 #include "core/op/op.h"
 
 #include <sha256.h>
 #include <string.h>
+
+enum kind { BY_PLACE, BY_NAME };
 
 static const char *digest(struct arena *a, const struct str *text)
 {
@@ -26,24 +29,27 @@ static void describe_type(struct str *s, const struct value *v)
 		str_addf(s, d ? ",%d" : "/%d", v->dim_order[d]);
 }
 
-static const char *leaf_digest(struct folding *f, int method, const struct value *v)
+static const char *leaf_digest(struct folding *f, int method, const struct value *v, enum kind kind)
 {
 	const struct source *src = &f->sources.at[source_of(f, method, v)];
 	struct str s = { 0 };
 	const char *d;
 
-	str_add(&s, src->first->name);
+	if (kind == BY_NAME)
+		str_add(&s, src->first->name);
+	else
+		str_addf(&s, "%d", source_of(f, method, v));
 	describe_type(&s, v);
 	d = digest(&f->mem, &s);
 	str_free(&s);
 	return d;
 }
 
-static void describe_arg(struct str *s, const struct trace *t, const struct arg *a)
+static void describe_arg(struct str *s, const char *const *known, const struct arg *a)
 {
 	switch (a->kind) {
 	case ARG_NONE: str_add(s, "none"); break;
-	case ARG_VALUE: str_add(s, "%"); str_add(s, t->digest[a->value->id]); break;
+	case ARG_VALUE: str_add(s, "%"); str_add(s, known[a->value->id]); break;
 	case ARG_INT: str_addf(s, "%lld", (long long)a->i); break;
 	case ARG_DOUBLE: str_addf(s, "%a", a->d); break;
 	case ARG_BOOL: str_add(s, a->b ? "true" : "false"); break;
@@ -52,14 +58,14 @@ static void describe_arg(struct str *s, const struct trace *t, const struct arg 
 		str_add(s, "[");
 		for (int i = 0; i < a->list.n; i++) {
 			str_add(s, i ? "," : "");
-			describe_arg(s, t, &a->list.at[i]);
+			describe_arg(s, known, &a->list.at[i]);
 		}
 		str_add(s, "]");
 		break;
 	}
 }
 
-static void describe_node(struct folding *f, struct trace *t, const struct node *n)
+static void describe_node(struct folding *f, const char **known, const struct node *n)
 {
 	struct str s = { 0 };
 
@@ -67,46 +73,52 @@ static void describe_node(struct folding *f, struct trace *t, const struct node 
 	str_add(&s, "(");
 	for (int i = 0; i < n->nargs; i++) {
 		str_add(&s, i ? "," : "");
-		describe_arg(&s, t, &n->arg[i]);
+		describe_arg(&s, known, &n->arg[i]);
 	}
 	str_add(&s, ")");
 	for (int i = 0; i < n->nouts; i++) {
 		size_t mark = s.n;
 
 		str_addf(&s, "#%d", i);
-		t->digest[n->out[i]->id] = digest(&f->mem, &s);
+		known[n->out[i]->id] = digest(&f->mem, &s);
 		s.n = mark;
 		s.text[mark] = '\0';
 	}
 	str_free(&s);
 }
 
-struct leaves { struct folding *f; int method; };
+struct leaves { struct folding *f; int method; enum kind kind; };
 
 static void describe_leaf(struct value *v, void *ctx)
 {
 	struct leaves *l = ctx;
-	struct trace *t = &l->f->trace[l->method];
+	const char **known = l->f->trace[l->method].digest[l->kind];
 
-	if (!v->def && !t->digest[v->id])
-		t->digest[v->id] = leaf_digest(l->f, l->method, v);
+	if (!v->def && !known[v->id])
+		known[v->id] = leaf_digest(l->f, l->method, v, l->kind);
+}
+
+static const char *describe(struct folding *f, int method, const struct value *v, enum kind kind)
+{
+	struct leaves l = { f, method, kind };
+	const char **known = f->trace[method].digest[kind];
+	struct node **node;
+	int n;
+
+	if (known[v->id])
+		return known[v->id];
+	node = trace_nodes(f, method, v, &n);
+	for (int i = 0; i < n; i++)
+		if (!known[node[i]->out[0]->id]) {
+			node_each_input(node[i], describe_leaf, &l);
+			describe_node(f, known, node[i]);
+		}
+	return known[v->id];
 }
 
 const char *expression_digest(struct folding *f, int method, const struct value *v)
 {
-	struct trace *t = &f->trace[method];
-	struct node **node;
-	int n;
-
-	if (t->digest[v->id])
-		return t->digest[v->id];
-	node = trace_nodes(f, method, v, &n);
-	for (int i = 0; i < n; i++)
-		if (!t->digest[node[i]->out[0]->id]) {
-			node_each_input(node[i], describe_leaf, &(struct leaves){ f, method });
-			describe_node(f, t, node[i]);
-		}
-	return t->digest[v->id];
+	return describe(f, method, v, BY_PLACE);
 }
 
 /* The first source that is more than a number gives its name. */
@@ -117,5 +129,5 @@ const char *folded_name(struct folding *f, const struct candidate *c, const stru
 	for (int i = c->nsources - 1; i >= 0; i--)
 		if (!f->sources.at[c->source[i]].number)
 			from = &f->sources.at[c->source[i]];
-	return arena_printf(a, "%s_prop_%s", from ? from->first->name : "constant", expression_digest(f, c->method, v));
+	return arena_printf(a, "%s_prop_%s", from ? from->first->name : "constant", describe(f, c->method, v, BY_NAME));
 }

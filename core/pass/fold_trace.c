@@ -363,7 +363,8 @@ static void open_trace(struct folding *f, struct trace *t, struct graph *g)
 	t->g = g;
 	t->why = arena_array(&f->mem, values, sizeof *t->why);
 	t->culprit = arena_array(&f->mem, values, sizeof *t->culprit);
-	t->digest = arena_array(&f->mem, values, sizeof *t->digest);
+	for (int i = 0; i < 2; i++)
+		t->digest[i] = arena_array(&f->mem, values, sizeof **t->digest);
 	t->home = arena_array(&f->mem, values, sizeof *t->home);
 	t->source = arena_array(&f->mem, values, sizeof *t->source);
 	for (size_t i = 0; i < values; i++)

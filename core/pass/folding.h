@@ -31,7 +31,7 @@ struct trace {
 	struct graph *g;
 	enum why *why;			/* by value */
 	const struct value **culprit;	/* by value: what makes it so */
-	const char **digest;		/* by value: 64 hex digits of its expression, or NULL */
+	const char **digest[2];		/* by value: 64 hex digits of its expression, or NULL; see fold_name.c */
 	int *source;			/* by value: number of its source, or -1 */
 	int *home;			/* by value: where its sources live; scratch of one expression */
 	int *inside;			/* by node: how many of the candidates being weighed hold it */
@@ -92,7 +92,7 @@ bool trace_is_read(const struct trace *t, const struct value *v);	/* by a method
 void folding_find_sources(struct folding *f);
 int source_of(const struct folding *f, int method, const struct value *v);
 
-/* fold_name.c */
+/* fold_name.c: equal digests mean equal values; a name holds what does not depend on where things are stored. */
 const char *expression_digest(struct folding *f, int method, const struct value *v);
 const char *folded_name(struct folding *f, const struct candidate *c, const struct value *v, struct arena *a);
 

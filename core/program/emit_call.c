@@ -250,19 +250,25 @@ static bool filed_arguments(const struct group *g, struct value ***out, int *nou
 	return g->arg;
 }
 
+static bool read_outside(const struct value *v, int group)
+{
+	for (int k = 0; k < v->nuses; k++)
+		if (v->use[k].node->group != group)
+			return true;
+	return v->noutputs > 0;
+}
+
 /* Every value that is made in the group and read outside must be among the arguments. */
 static bool covers_outputs(const struct unit *u, struct value *const *arg, int nargs)
 {
 	for (int i = 0; i < u->nnodes; i++)
 		for (int o = 0; o < u->node[i]->nouts; o++) {
 			const struct value *v = u->node[i]->out[o];
-			bool outside = v->noutputs > 0, there = false;
+			bool there = !read_outside(v, u->group);
 
-			for (int k = 0; k < v->nuses && !outside; k++)
-				outside = v->use[k].node->group != u->group;
 			for (int k = 0; k < nargs && !there; k++)
 				there = arg[k] == v;
-			if (outside && !there)
+			if (!there)
 				return false;
 		}
 	return true;

@@ -56,20 +56,18 @@ static void count_blob(struct emission *e, const struct xgraph *x, const uint8_t
 
 static void mark_delegate(struct marking *m, int plan, int delegate)
 {
-	struct arena mem = { 0 };
-	struct xgraph x = { 0 };
+	const struct program_delegate *d = &m->e->p->delegate[plan][delegate];
 
-	if (program_delegate(m->e->p, plan, delegate, &x, &mem, NULL)) {
-		for (int i = 0; i < x.nvalues; i++) {
-			const struct xvalue *v = &x.value[i];
+	if (d->why)
+		return;
+	for (int i = 0; i < d->x.nvalues; i++) {
+		const struct xvalue *v = &d->x.value[i];
 
-			mark_key(m, v->key, v->key ? strlen(v->key) : 0);
-			mark_key(m, v->scales_key, v->scales_key ? strlen(v->scales_key) : 0);
-		}
-		if (!m->was)
-			count_blob(m->e, &x, m->e->p->pte.plan[plan].delegate[delegate].blob.data);
+		mark_key(m, v->key, v->key ? strlen(v->key) : 0);
+		mark_key(m, v->scales_key, v->scales_key ? strlen(v->scales_key) : 0);
 	}
-	arena_free(&mem);
+	if (!m->was)
+		count_blob(m->e, &d->x, m->e->p->pte.plan[plan].delegate[delegate].blob.data);
 }
 
 static void mark_plan(struct marking *m, int plan)

@@ -67,10 +67,11 @@ static bool collect(struct xlower *x, struct error *err)
 	char id[128];
 
 	for (struct node *n = x->graph->first; n; n = n->next) {
-		struct xmember m = { .node = n, .rule = xrule_find(n->op) };
+		struct xmember m = { .node = n };
 
 		if (n->group != x->group)
 			continue;
+		m.rule = xrule_find(n->op);
 		if (!m.rule || !m.rule->lower)
 			return error_set(err, ERROR_UNSUPPORTED, "%s: %s has no XNNPACK form", node_id(x->graph, n, id, sizeof id),
 					 n->op->name);
