@@ -265,7 +265,8 @@ static struct arg without_perm(struct mover *m, const struct node *n, const stru
 
 static bool has_type_of(const struct value *made, const struct value *v, const struct perm *p)
 {
-	if (made->rank != v->rank || made->dtype != v->dtype || !value_is_default_order(made) || !value_is_default_order(v))
+	if (made->rank != v->rank || made->dtype != v->dtype || !value_is_default_order(made) ||
+	    !value_is_default_order(v))
 		return false;
 	for (int d = 0; d < v->rank; d++)
 		if (made->size[p->at[d]] != v->size[d] && !v->dynamic)

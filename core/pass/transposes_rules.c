@@ -29,8 +29,8 @@ bool perm_of_node(const struct node *n, struct perm *p)
 	int64_t dims[MAX_RANK];
 	unsigned seen = 0;
 
-	if (!op_is(n->op, "aten.permute_copy.default") || !node_input(n, 0) || !node_ints(n, 1, dims, MAX_RANK, &p->rank) ||
-	    p->rank != node_input(n, 0)->rank)
+	if (!op_is(n->op, "aten.permute_copy.default") || !node_input(n, 0) ||
+	    !node_ints(n, 1, dims, MAX_RANK, &p->rank) || p->rank != node_input(n, 0)->rank)
 		return false;
 	for (int d = 0; d < p->rank; d++) {
 		int at = dimension(dims[d], p->rank);

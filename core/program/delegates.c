@@ -1,6 +1,7 @@
 #include "core/program/delegates.h"
 
-const struct xgraph *delegate_graph(const struct program *p, int plan, const struct pte_instruction *in, struct error *err)
+const struct xgraph *delegate_graph(const struct program *p, int plan, const struct pte_instruction *in,
+				    struct error *err)
 {
 	const struct program_delegate *d = &p->delegate[plan][in->index];
 
@@ -9,15 +10,16 @@ const struct xgraph *delegate_graph(const struct program *p, int plan, const str
 		return NULL;
 	}
 	if ((uint32_t)in->nargs < d->x.nexterns) {
-		error_set(err, ERROR_FORMAT, "%s: delegate %d wants %u arguments, it is called with %d", p->pte.path, in->index,
-			  d->x.nexterns, in->nargs);
+		error_set(err, ERROR_FORMAT, "%s: delegate %d wants %u arguments, it is called with %d", p->pte.path,
+			  in->index, d->x.nexterns, in->nargs);
 		return NULL;
 	}
 	for (int i = 0; i < d->x.nvalues; i++) {
 		uint32_t id = d->x.value[i].external_id;
 
 		if (id != XNONE && p->pte.plan[plan].value[in->arg[id]].tag != PTE_TENSOR) {
-			error_set(err, ERROR_FORMAT, "%s: argument %u of delegate %d is no tensor", p->pte.path, id, in->index);
+			error_set(err, ERROR_FORMAT, "%s: argument %u of delegate %d is no tensor", p->pte.path, id,
+				  in->index);
 			return NULL;
 		}
 	}

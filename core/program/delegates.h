@@ -14,6 +14,7 @@ int delegate_first_output(const struct replay *r, const struct pte_instruction *
 /* uses[v] for delegate_first_output. */
 int *delegate_uses(const struct pte_plan *plan, struct arena *a);
 /* The XNNPACK graph that a call goes to; NULL and an error when it cannot be read, or the call lacks arguments. */
-const struct xgraph *delegate_graph(const struct program *p, int plan, const struct pte_instruction *in, struct error *err);
+const struct xgraph *delegate_graph(const struct program *p, int plan, const struct pte_instruction *in,
+				    struct error *err);
 
 #endif

@@ -32,8 +32,8 @@ bool lift_spend(struct lifting *l, size_t n)
 		room += l->p->data[i].file_bytes;
 	l->p->lifted = n > room - l->p->lifted ? room + 1 : l->p->lifted + n;
 	return l->p->lifted <= room ||
-	       error_set(l->err, ERROR_FORMAT, "%s: method %.64s: its calls name more list items and delegate nodes than a file "
-			 "of %zu bytes can hold", l->p->pte.path, l->pte->name, l->p->pte.file_bytes);
+	       error_set(l->err, ERROR_FORMAT, "%s: method %.64s: its calls name more list items and delegate nodes "
+			 "than a file of %zu bytes can hold", l->p->pte.path, l->pte->name, l->p->pte.file_bytes);
 }
 
 struct node *lift_node(struct lifting *l, const struct op *op, const struct arg *arg, int nargs)

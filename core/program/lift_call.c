@@ -141,8 +141,9 @@ static bool take_pointer(struct call_lift *k)
 		return true;
 	if (state)
 		l->pointed[state->state_slot] = true;
-	n = lift_node(l, view && k->nargs == 2 && fits_schema(view, k->arg) ? view : op_opaque(&l->g->mem, k->c.name), k->arg,
-		      k->nargs);
+	if (!view || k->nargs != 2 || !fits_schema(view, k->arg))
+		view = op_opaque(&l->g->mem, k->c.name);
+	n = lift_node(l, view, k->arg, k->nargs);
 	l->own[v] = lift_add_output(l, n, v);
 	kind = replay_read(&l->r, v, &content, &place);
 	if (kind == REPLAY_OTHER || kind == REPLAY_OWN)
@@ -153,7 +154,8 @@ static bool take_pointer(struct call_lift *k)
 static bool has_numbers(const struct arg *a, int n)
 {
 	for (int i = 0; i < n; i++)
-		if ((a[i].kind == ARG_VALUE && a[i].value->scalar) || (a[i].kind == ARG_LIST && has_numbers(a[i].list.at, a[i].list.n)))
+		if ((a[i].kind == ARG_VALUE && a[i].value->scalar) ||
+		    (a[i].kind == ARG_LIST && has_numbers(a[i].list.at, a[i].list.n)))
 			return true;
 	return false;
 }

@@ -61,7 +61,7 @@ static bool *outputs_of(struct lifting *l, const struct xgraph *x, const struct 
 	for (int i = delegate_first_output(&l->r, in, l->uses, &unsure); i < in->nargs; i++)
 		out[i] = is_tensor(l, in->arg[i]);
 	if (unsure)
-		lift_rigid(l, "the inputs and outputs of a delegate of %s cannot be told apart", l->pte->delegate[in->index].id);
+		lift_rigid(l, "inputs and outputs of a delegate of %s cannot be told apart", l->pte->delegate[in->index].id);
 	return out;
 }
 

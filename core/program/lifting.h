@@ -20,7 +20,7 @@ struct lifting {
 	struct replay r;
 	const int *uses;		/* for foreign delegates */
 	const int *slot;		/* state slot of each file value, or -1 */
-	struct value **own;		/* by file value: what it is now. A number: set once an instruction computes it */
+	struct value **own;		/* by file value: what it is now; a number only once it was computed */
 	bool *as_literal;		/* by file value: a number that was read before any instruction wrote it */
 	bool *viewed;			/* by file value: an elided view of it was made */
 	vec(struct value *) made;	/* by content of the replay */

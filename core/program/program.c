@@ -56,8 +56,8 @@ static struct program_delegate read_delegate(struct program *p, const struct pte
 		return *same;
 	out = arena_alloc(&p->mem, sizeof *out);
 	if (!ours)
-		error_set(&err, ERROR_UNSUPPORTED, "%s: delegate of %s: only %s can be read", p->pte.path, d->id ? d->id : "?",
-			  xnnpack_id);
+		error_set(&err, ERROR_UNSUPPORTED, "%s: delegate of %s: only %s can be read", p->pte.path,
+			  d->id ? d->id : "?", xnnpack_id);
 	else
 		map_put(seen, &p->mem, &d->blob, sizeof d->blob, out);
 	if (!ours || !xblob_read(&out->x, d->blob, (size_t)(d->blob.data - p->file.data), p->pte.path, find_named, p,
@@ -101,8 +101,8 @@ static bool check_keys(const struct program *p, int file, struct error *err)
 
 		for (int k = 0; k < file; k++)
 			if (ptd_find(&p->data[k], e->key, e->key_bytes))
-				return error_set(err, ERROR_FORMAT, "%s: %s: key %.*s is in %s as well", p->pte.path, p->data_file[file].path,
-						 (int)e->key_bytes, e->key, p->data_file[k].path);
+				return error_set(err, ERROR_FORMAT, "%s: %s: key %.*s is in %s as well", p->pte.path,
+						 p->data_file[file].path, (int)e->key_bytes, e->key, p->data_file[k].path);
 	}
 	return true;
 }
@@ -126,7 +126,8 @@ static bool check_external(const struct program *p, const struct pte_tensor *t, 
 	int home;
 	const struct ptd_entry *e = program_external(p, t, &home);
 
-	if (!e || (e->has_layout && e->dtype == t->dtype && e->rank == t->rank && e->data.bytes >= t->bytes &&
+	if (!e || (t->storage != PTE_EXTERNAL && t->storage != PTE_EXTERNAL_MUTABLE) ||
+	    (e->has_layout && e->dtype == t->dtype && e->rank == t->rank && e->data.bytes >= t->bytes &&
 		   !memcmp(e->size, t->size, (size_t)t->rank * sizeof *t->size) &&
 		   !memcmp(e->dim_order, t->dim_order, (size_t)t->rank)))
 		return true;
@@ -140,8 +141,7 @@ static bool check_externals(const struct program *p, struct error *err)
 		for (int v = 0; v < p->pte.plan[i].nvalues; v++) {
 			const struct pte_value *x = &p->pte.plan[i].value[v];
 
-			if (x->tag == PTE_TENSOR && (x->tensor->storage == PTE_EXTERNAL || x->tensor->storage == PTE_EXTERNAL_MUTABLE) &&
-			    !check_external(p, x->tensor, err))
+			if (x->tag == PTE_TENSOR && !check_external(p, x->tensor, err))
 				return false;
 		}
 	return true;

@@ -52,7 +52,7 @@ static struct arg some(struct value *v)	/* stays a value when there is none, for
 
 struct value *raise_permute(struct raising *r, struct value *v, const int64_t *perm)
 {
-	return v ? raise_side(r, "aten.permute_copy.default", ARGS(arg_value(v), arg_ints(r->g, perm, v->rank))) : NULL;
+	return v ? raise_side(r, "aten.permute_copy.default", ARGS(V(v), arg_ints(r->g, perm, v->rank))) : NULL;
 }
 
 struct value *raise_view(struct raising *r, struct value *v, int rank, const int64_t *size)
@@ -64,14 +64,14 @@ struct value *raise_cast(struct raising *r, struct value *v, enum dtype t)
 {
 	if (v->dtype == t)
 		return v;
-	return raise_side(r, "dim_order_ops._to_dim_order_copy.default", ARGS(some(v), arg_int(t), arg_none(), arg_none(),
-			  arg_none(), arg_bool(false), arg_none()));
+	return raise_side(r, "dim_order_ops._to_dim_order_copy.default", ARGS(some(v), I(t), NONE, NONE,
+			  NONE, B(false), NONE));
 }
 
 struct value *raise_clamp(struct raising *r, struct value *v, float min, float max, bool is_main)
 {
 	enum origin_kind kind = is_main ? ORIGIN_FILE : ORIGIN_PASS;
-	struct arg low = isfinite(min) ? arg_double(min) : arg_none(), high = isfinite(max) ? arg_double(max) : arg_none();
+	struct arg low = isfinite(min) ? D(min) : NONE, high = isfinite(max) ? D(max) : NONE;
 
 	if (min == 0 && max == INFINITY)
 		return make(r, kind, "aten.relu.default", ARGS(some(v)));
@@ -110,7 +110,7 @@ struct value *raise_constant(struct raising *r, uint32_t id, int rank, const int
 	if (seen_so(of->stored, rank, size, dim_order))
 		return of->stored;
 	if (!xvalue_is_constant(x) || t == DTYPE_CODES)
-		return raise_fail(r, "value %u of type %s is no constant we can use", id, xdatatype_name(x->datatype)), NULL;
+		return raise_fail(r, "value %u of type %s is no constant", id, xdatatype_name(x->datatype)), NULL;
 	v = graph_value(r->g, VALUE_CONSTANT, t, rank, size);
 	memcpy(v->dim_order, dim_order, (size_t)rank);
 	if (t == DTYPE_INT4 && !value_is_default_order(v))
@@ -237,6 +237,7 @@ static bool raise_opaque(struct raising *r, const struct xnode *n)
 	struct fields f = fields_of(n);
 	struct arg arg[XMAX_FIELDS];
 	int64_t size[XMAX_RANK];
+	const char *name;
 	struct node *made;
 
 	for (int i = 0; i < f.nin; i++) {
@@ -244,10 +245,10 @@ static bool raise_opaque(struct raising *r, const struct xnode *n)
 
 		if (!v)
 			return false;
-		arg[i] = arg_value(v);
+		arg[i] = V(v);
 	}
-	made = graph_node(r->g, NULL, op_opaque(&r->g->mem, arena_printf(&r->mem, "xnnpack::%s", xnode_types[n->tag].name)),
-			  arg, f.nin);
+	name = arena_printf(&r->mem, "xnnpack::%s", xnode_types[n->tag].name);
+	made = graph_node(r->g, NULL, op_opaque(&r->g->mem, name), arg, f.nin);
 	made->group = r->group;
 	made->origin = r->origin;
 	for (int i = 0; i < f.nout; i++) {
@@ -255,7 +256,8 @@ static bool raise_opaque(struct raising *r, const struct xnode *n)
 		enum dtype t = raise_dtype(x->datatype);
 
 		dims_of(x, size);
-		r->value[f.out[i]] = (struct raised){ .plain = node_add_output(r->g, made, t == DTYPE_CODES ? DTYPE_U8 : t, x->rank, size) };
+		r->value[f.out[i]] = (struct raised){ 0 };
+		r->value[f.out[i]].plain = node_add_output(r->g, made, t == DTYPE_CODES ? DTYPE_U8 : t, x->rank, size);
 	}
 	return true;
 }
@@ -313,11 +315,11 @@ static bool raise_input(struct raising *r, uint32_t id)
 	if (!v || v->scalar)
 		return error_set(r->err, ERROR_FORMAT, "argument %u of the delegate is no tensor", x->external_id);
 	if (v->dtype != raise_dtype(x->datatype))
-		return error_set(r->err, ERROR_FORMAT, "argument %u of the delegate is %s, the delegate takes %s", x->external_id,
+		return error_set(r->err, ERROR_FORMAT, "argument %u of the delegate is %s, it takes %s", x->external_id,
 				 dtype_name(v->dtype), xdatatype_name(x->datatype));
 	if (v->rank != x->rank && !(v->rank == 0 && x->rank == 1))
-		return error_set(r->err, ERROR_FORMAT, "argument %u of the delegate has rank %d, the delegate takes %d",
-				 x->external_id, v->rank, x->rank);
+		return error_set(r->err, ERROR_FORMAT, "argument %u of the delegate has rank %d, it takes %d", x->external_id, v->rank,
+				 x->rank);
 	r->value[id].plain = in_memory_order(r, v);
 	return r->value[id].plain;
 }
@@ -339,7 +341,7 @@ static struct value *in_file_order(struct raising *r, struct value *v, const str
 	}
 	if (plain || v->rank != t->rank)
 		return v;
-	return raise_side(r, "dim_order_ops._clone_dim_order.default", ARGS(some(raise_permute(r, v, perm)), arg_bool(false),
+	return raise_side(r, "dim_order_ops._clone_dim_order.default", ARGS(some(raise_permute(r, v, perm)), B(false),
 			  arg_ints(r->g, order, t->rank)));
 }
 
@@ -348,7 +350,8 @@ static bool same_type(const struct value *v, const struct pte_tensor *t)
 	if (v->rank != t->rank || v->dtype != t->dtype)
 		return false;
 	for (int d = 0; d < t->rank; d++)
-		if (v->dim_order[d] != t->dim_order[d] || (!v->dynamic && t->dynamism == PTE_STATIC && v->size[d] != t->size[d]))
+		if (v->dim_order[d] != t->dim_order[d] ||
+		    (!v->dynamic && t->dynamism == PTE_STATIC && v->size[d] != t->size[d]))
 			return false;
 	return true;
 }
@@ -376,7 +379,7 @@ static bool raise_output(struct raising *r, uint32_t id)
 	if (!v)
 		return false;
 	if (!same_type(v, t))
-		return error_set(r->err, ERROR_FORMAT, "argument %u of the delegate is not what the delegate makes", x->external_id);
+		return error_set(r->err, ERROR_FORMAT, "argument %u of the delegate is not what it makes", x->external_id);
 	settle_sizes(v, t);
 	r->arg[x->external_id] = v;
 	return true;
@@ -406,8 +409,8 @@ static bool raise_all(struct raising *r)
 	return true;
 }
 
-bool xnn_raise(struct graph *g, const struct xgraph *x, struct value **arg, const struct pte_tensor *const *type, int nargs,
-	       int group, struct origin origin, struct error *err)
+bool xnn_raise(struct graph *g, const struct xgraph *x, struct value **arg, const struct pte_tensor *const *type,
+	       int nargs, int group, struct origin origin, struct error *err)
 {
 	struct error unheard;
 	struct raising r = { .g = g, .x = x, .arg = arg, .type = type, .nargs = nargs, .group = group, .origin = origin,

@@ -14,8 +14,8 @@
  * dim order or of rank 0. Each output is a value of its own, made in the group. Node types that cannot be raised
  * (SDPA, ArgMaxPooling2d) become opaque nodes. Fails, and leaves g as it was, when the graph and the arguments of the
  * call contradict each other. */
-bool xnn_raise(struct graph *g, const struct xgraph *x, struct value **arg, const struct pte_tensor *const *type, int nargs,
-	       int group, struct origin origin, struct error *err);
+bool xnn_raise(struct graph *g, const struct xgraph *x, struct value **arg, const struct pte_tensor *const *type,
+	       int nargs, int group, struct origin origin, struct error *err);
 
 /* Takes out what only makes the same integers again, quantize(dequantize(x)) with the same parameters, and what nobody
  * reads of the nodes that raising put beside the delegate's own. For nodes of one group that all stand behind a node

@@ -34,7 +34,9 @@ struct padding { uint32_t top, right, bottom, left; };	/* the first four fields 
 
 static struct padding padding_of(const struct xnode *n)
 {
-	return (struct padding){ n->field[XC_PAD_TOP], n->field[XC_PAD_RIGHT], n->field[XC_PAD_BOTTOM], n->field[XC_PAD_LEFT] };
+	const uint32_t *f = n->field;
+
+	return (struct padding){ f[XC_PAD_TOP], f[XC_PAD_RIGHT], f[XC_PAD_BOTTOM], f[XC_PAD_LEFT] };
 }
 
 static bool symmetric(const struct padding *p)
@@ -46,7 +48,7 @@ static struct value *pad(struct raising *r, struct value *v, const struct paddin
 {
 	const int64_t amount[] = { p->left, p->right, p->top, p->bottom };
 
-	return raise_side(r, "aten.constant_pad_nd.default", ARGS(arg_value(v), arg_ints(r->g, amount, 4), arg_double(fill)));
+	return raise_side(r, "aten.constant_pad_nd.default", ARGS(V(v), arg_ints(r->g, amount, 4), D(fill)));
 }
 
 /* ---- convolutions ---- */
@@ -70,7 +72,8 @@ static struct filter conv_filter(const struct xnode *n, const uint32_t *dim)
 /* [1, kh, kw, channels * multiplier] */
 static struct filter depthwise_filter(const struct xnode *n, const uint32_t *dim)
 {
-	uint64_t out = n->field[XC_GROUP_IN] ? (uint64_t)(n->field[XC_GROUP_OUT] / n->field[XC_GROUP_IN]) * n->field[XC_GROUPS] : 0;
+	const uint32_t *f = n->field;
+	uint64_t out = f[XC_GROUP_IN] ? (uint64_t)(f[XC_GROUP_OUT] / f[XC_GROUP_IN]) * f[XC_GROUPS] : 0;
 
 	return (struct filter){ { dim[3], 1, dim[1], dim[2] }, { 1, 2, 3, 0 }, 3, 0, dim[0] == 1 && dim[3] == out };
 }
@@ -80,8 +83,8 @@ static struct filter deconv_filter(const struct xnode *n, const uint32_t *dim)
 {
 	uint64_t out = (uint64_t)n->field[XC_GROUP_OUT] * n->field[XC_GROUPS];
 
-	return (struct filter){ { (int64_t)dim[3] * n->field[XC_GROUPS], n->field[XC_GROUP_OUT], dim[1], dim[2] }, { 1, 2, 3, 0 },
-				0, 1, dim[0] == out && dim[3] == n->field[XC_GROUP_IN] };
+	return (struct filter){ { (int64_t)dim[3] * n->field[XC_GROUPS], n->field[XC_GROUP_OUT], dim[1], dim[2] },
+				{ 1, 2, 3, 0 }, 0, 1, dim[0] == out && dim[3] == n->field[XC_GROUP_IN] };
 }
 
 /* Of a grouped transposed convolution the filter is [g, out/g, kh, kw, in/g] and the weight [g, in/g, out/g, kh, kw]:
@@ -126,8 +129,9 @@ static struct value *weight(struct raising *r, const struct xnode *n, const stru
 	return v && x->quant ? raise_dequantize(r, x, v, f->axis, false) : v;
 }
 
-static bool convolve(struct raising *r, const struct xnode *n, struct filter (*filter)(const struct xnode *, const uint32_t *),
-		     bool transposed)
+typedef struct filter filter_fn(const struct xnode *n, const uint32_t *dim);
+
+static bool convolve(struct raising *r, const struct xnode *n, filter_fn *filter, bool transposed)
 {
 	const uint32_t *f = n->field;
 	struct padding p = padding_of(n);
@@ -135,7 +139,7 @@ static bool convolve(struct raising *r, const struct xnode *n, struct filter (*f
 	struct value *v, *w, *bias = NULL;
 
 	if (r->x->value[f[XC_FILTER]].rank != 4 || f[XC_FLAGS] || (transposed && !symmetric(&p)))
-		return raise_fail(r, "a convolution with flags %#x, a filter of rank %d, or uneven padding", f[XC_FLAGS],
+		return raise_fail(r, "flags %#x, a filter of rank %d, or uneven padding", f[XC_FLAGS],
 				  r->x->value[f[XC_FILTER]].rank);
 	shape = filter(n, r->x->value[f[XC_FILTER]].dim);
 	v = image(r, f[XC_IN]);
@@ -151,10 +155,10 @@ static bool convolve(struct raising *r, const struct xnode *n, struct filter (*f
 		v = pad(r, v, &p, 0);
 		p = (struct padding){ 0 };
 	}
-	return v && image_result(r, n, f[XC_OUT], raise_main(r, "aten.convolution.default", ARGS(arg_value(v), arg_value(w),
-		arg_value(bias), pair(r, f[XC_STRIDE_H], f[XC_STRIDE_W]), pair(r, p.top, p.left),
-		pair(r, f[XC_DILATION_H], f[XC_DILATION_W]), arg_bool(transposed),
-		pair(r, transposed ? f[XC_ADJUST_H] : 0, transposed ? f[XC_ADJUST_W] : 0), arg_int(f[XC_GROUPS]))));
+	return v && image_result(r, n, f[XC_OUT], raise_main(r, "aten.convolution.default", ARGS(V(v), V(w),
+		V(bias), pair(r, f[XC_STRIDE_H], f[XC_STRIDE_W]), pair(r, p.top, p.left),
+		pair(r, f[XC_DILATION_H], f[XC_DILATION_W]), B(transposed),
+		pair(r, transposed ? f[XC_ADJUST_H] : 0, transposed ? f[XC_ADJUST_W] : 0), I(f[XC_GROUPS]))));
 }
 
 bool raise_conv(struct raising *r, const struct xnode *n) { return convolve(r, n, conv_filter, false); }
@@ -173,9 +177,9 @@ static int64_t pooled(int64_t in, uint32_t before, uint32_t after, uint32_t kern
 
 static struct value *max_pool(struct raising *r, const uint32_t *f, struct value *v, const struct padding *p, bool ceil)
 {
-	return raise_main(r, "aten.max_pool2d.default", ARGS(arg_value(v), pair(r, f[XP_KERNEL_H], f[XP_KERNEL_W]),
+	return raise_main(r, "aten.max_pool2d.default", ARGS(V(v), pair(r, f[XP_KERNEL_H], f[XP_KERNEL_W]),
 			  pair(r, f[XP_STRIDE_H], f[XP_STRIDE_W]), pair(r, p->top, p->left),
-			  pair(r, f[XP_DILATION_H], f[XP_DILATION_W]), arg_bool(ceil)));
+			  pair(r, f[XP_DILATION_H], f[XP_DILATION_W]), B(ceil)));
 }
 
 /* More padding behind than before is how ceil mode was lowered. What it cannot say is padded by a node. */
@@ -201,7 +205,8 @@ bool raise_max_pool(struct raising *r, const struct xnode *n)
 
 	if (!v || f[XP_FLAGS] & ~(uint32_t)FLAG_KEEP_DIMS)
 		return v && raise_fail(r, "flags %#x of a pool", f[XP_FLAGS]);
-	return image_result(r, n, f[XP_OUT], symmetric(&p) ? max_pool(r, f, v, &p, false) : uneven_max_pool(r, f, v, &p));
+	v = symmetric(&p) ? max_pool(r, f, v, &p, false) : uneven_max_pool(r, f, v, &p);
+	return image_result(r, n, f[XP_OUT], v);
 }
 
 /* XNNPACK divides by the number of cells that are no padding. */
@@ -213,9 +218,9 @@ bool raise_avg_pool(struct raising *r, const struct xnode *n)
 
 	if (!v || f[XP_FLAGS] & ~(uint32_t)FLAG_KEEP_DIMS || !symmetric(&p))
 		return v && raise_fail(r, "an average with flags %#x or uneven padding", f[XP_FLAGS]);
-	return image_result(r, n, f[XP_OUT], raise_main(r, "aten.avg_pool2d.default", ARGS(arg_value(v),
+	return image_result(r, n, f[XP_OUT], raise_main(r, "aten.avg_pool2d.default", ARGS(V(v),
 		pair(r, f[XP_KERNEL_H], f[XP_KERNEL_W]), pair(r, f[XP_STRIDE_H], f[XP_STRIDE_W]), pair(r, p.top, p.left),
-		arg_bool(false), arg_bool(false), arg_none())));
+		B(false), B(false), NONE)));
 }
 
 bool raise_global_avg_pool(struct raising *r, const struct xnode *n)
@@ -223,8 +228,8 @@ bool raise_global_avg_pool(struct raising *r, const struct xnode *n)
 	bool keep = n->field[XU_FLAGS] & FLAG_KEEP_DIMS;
 	struct value *v = image(r, n->field[XU_IN]);
 
-	v = raise_main(r, "aten.mean.dim", ARGS(arg_value(v), arg_ints(r->g, (const int64_t[]){ 2, 3 }, 2), arg_bool(keep),
-			arg_none()));
+	v = raise_main(r, "aten.mean.dim", ARGS(V(v), arg_ints(r->g, (const int64_t[]){ 2, 3 }, 2), B(keep),
+			NONE));
 	return keep ? image_result(r, n, n->field[XU_OUT], v) : raise_clamped(r, n, n->field[XU_OUT], v);
 }
 
@@ -239,8 +244,8 @@ bool raise_resize(struct raising *r, const struct xnode *n)
 
 	if (!v || f[XZ_FLAGS] & ~(uint32_t)FLAG_ALIGN_CORNERS)
 		return v && raise_fail(r, "flags %#x of a resize", f[XZ_FLAGS]);
-	return image_result(r, n, f[XZ_OUT], raise_main(r, "aten.upsample_bilinear2d.vec", ARGS(arg_value(v),
-		pair(r, f[XZ_HEIGHT], f[XZ_WIDTH]), arg_bool(f[XZ_FLAGS] & FLAG_ALIGN_CORNERS), arg_none())));
+	return image_result(r, n, f[XZ_OUT], raise_main(r, "aten.upsample_bilinear2d.vec", ARGS(V(v),
+		pair(r, f[XZ_HEIGHT], f[XZ_WIDTH]), B(f[XZ_FLAGS] & FLAG_ALIGN_CORNERS), NONE)));
 }
 
 /* One slope a channel, which is XNNPACK's last dimension and the operator's second. */
@@ -256,10 +261,11 @@ bool raise_prelu(struct raising *r, const struct xnode *n)
 		return v && raise_fail(r, "prelu of rank %d", v->rank);
 	for (int d = 0; d < x->rank; d++)
 		channels *= x->dim[d];
-	slope = xvalue_is_constant(x) && !x->quant ? raise_constant(r, id, 1, &channels, (const uint8_t[]){ 0 }) : raise_real(r, id);
+	slope = xvalue_is_constant(x) && !x->quant ? raise_constant(r, id, 1, &channels, (const uint8_t[]){ 0 }) :
+		raise_real(r, id);
 	slope = slope ? raise_cast(r, slope, v->dtype) : NULL;
 	if (nhwc)
 		v = raise_permute(r, v, to_nchw);
-	v = slope && v ? raise_main(r, "aten.prelu.default", ARGS(arg_value(v), arg_value(slope))) : NULL;
+	v = slope && v ? raise_main(r, "aten.prelu.default", ARGS(V(v), V(slope))) : NULL;
 	return nhwc ? image_result(r, n, n->field[XB_OUT], v) : raise_result(r, n->field[XB_OUT], v);
 }

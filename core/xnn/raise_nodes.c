@@ -24,14 +24,14 @@ static bool raise_unary(struct raising *r, const struct xnode *n)
 	struct value *v = raise_real(r, n->field[XU_IN]);
 
 	return v && no_flags(r, n, 0) &&
-	       raise_result(r, n->field[XU_OUT], raise_main(r, raise_rules[n->tag].op, ARGS(arg_value(v))));
+	       raise_result(r, n->field[XU_OUT], raise_main(r, raise_rules[n->tag].op, ARGS(V(v))));
 }
 
 static bool raise_gelu(struct raising *r, const struct xnode *n)
 {
 	struct value *v = raise_real(r, n->field[XU_IN]);
 
-	return v && raise_result(r, n->field[XU_OUT], raise_main(r, "aten.gelu.default", ARGS(arg_value(v),
+	return v && raise_result(r, n->field[XU_OUT], raise_main(r, "aten.gelu.default", ARGS(V(v),
 				 (struct arg){ .kind = ARG_STRING, .s = "none" })));
 }
 
@@ -39,12 +39,12 @@ static bool raise_square(struct raising *r, const struct xnode *n)
 {
 	struct value *v = raise_real(r, n->field[XU_IN]);
 
-	return v && raise_result(r, n->field[XU_OUT], raise_main(r, "aten.pow.Tensor_Scalar", ARGS(arg_value(v), arg_int(2))));
+	return v && raise_result(r, n->field[XU_OUT], raise_main(r, "aten.pow.Tensor_Scalar", ARGS(V(v), I(2))));
 }
 
 static struct value *copy(struct raising *r, struct value *v)
 {
-	return raise_main(r, "dim_order_ops._clone_dim_order.default", ARGS(arg_value(v), arg_bool(false), arg_none()));
+	return raise_main(r, "dim_order_ops._clone_dim_order.default", ARGS(V(v), B(false), NONE));
 }
 
 static bool raise_copy(struct raising *r, const struct xnode *n)
@@ -67,16 +67,16 @@ static bool raise_leaky_relu(struct raising *r, const struct xnode *n)
 {
 	struct value *v = raise_real(r, n->field[XS_IN]);
 
-	return v && raise_result(r, n->field[XS_OUT], raise_main(r, "aten.leaky_relu.default", ARGS(arg_value(v),
-				 arg_double((double)xnode_f32(n, XS_SLOPE)))));
+	return v && raise_result(r, n->field[XS_OUT], raise_main(r, "aten.leaky_relu.default", ARGS(V(v),
+				 D((double)xnode_f32(n, XS_SLOPE)))));
 }
 
 static bool raise_elu(struct raising *r, const struct xnode *n)
 {
 	struct value *v = raise_real(r, n->field[XS_IN]);
 
-	return v && raise_result(r, n->field[XS_OUT], raise_main(r, "aten.elu.default", ARGS(arg_value(v),
-				 arg_double((double)xnode_f32(n, XS_SLOPE)), arg_int(1), arg_int(1))));
+	return v && raise_result(r, n->field[XS_OUT], raise_main(r, "aten.elu.default", ARGS(V(v),
+				 D((double)xnode_f32(n, XS_SLOPE)), I(1), I(1))));
 }
 
 /* add and sub have a factor for the second operand. */
@@ -84,7 +84,7 @@ static bool raise_binary(struct raising *r, const struct xnode *n)
 {
 	const char *op = raise_rules[n->tag].op;
 	struct value *a = raise_real(r, n->field[XB_IN1]), *b = raise_real(r, n->field[XB_IN2]);
-	struct arg arg[] = { arg_value(a), arg_value(b), arg_int(1) };
+	struct arg arg[] = { V(a), V(b), I(1) };
 	const struct op *row = op_find(op);
 
 	return a && b && row && no_flags(r, n, 0) &&
@@ -108,7 +108,7 @@ static bool raise_transpose(struct raising *r, const struct xnode *n)
 		return v && raise_fail(r, "a permutation of %d dimensions for %d", perm->n, v->rank);
 	for (int d = 0; d < perm->n; d++)
 		at[d] = perm->at[d];
-	return raise_result(r, n->field[XT_OUT], raise_main(r, "aten.permute_copy.default", ARGS(arg_value(v),
+	return raise_result(r, n->field[XT_OUT], raise_main(r, "aten.permute_copy.default", ARGS(V(v),
 			    arg_ints(r->g, at, perm->n))));
 }
 
@@ -125,7 +125,7 @@ static bool raise_reshape(struct raising *r, const struct xnode *n)
 	}
 	if (!v || inferred > 1)
 		return v && raise_fail(r, "%d dimensions to be inferred", inferred);
-	return raise_result(r, n->field[XR_OUT], raise_main(r, "aten.view_copy.default", ARGS(arg_value(v),
+	return raise_result(r, n->field[XR_OUT], raise_main(r, "aten.view_copy.default", ARGS(V(v),
 			    arg_ints(r->g, size, shape->n))));
 }
 
@@ -143,8 +143,8 @@ static bool raise_slice(struct raising *r, const struct xnode *n)
 			last = d;
 	for (int d = 0; d <= last && v; d++)
 		if (offset->at[d] || size->at[d] < v->size[d])
-			v = (d == last ? raise_main : raise_side)(r, "aten.slice_copy.Tensor", ARGS(arg_value(v), arg_int(d),
-				arg_int(offset->at[d]), arg_int((int64_t)offset->at[d] + size->at[d]), arg_int(1)));
+			v = (d == last ? raise_main : raise_side)(r, "aten.slice_copy.Tensor", ARGS(V(v), I(d),
+				I(offset->at[d]), I((int64_t)offset->at[d] + size->at[d]), I(1)));
 	if (last < 0)
 		v = copy(r, v);
 	return raise_result(r, n->field[XL_OUT], v);
@@ -165,8 +165,8 @@ static bool raise_pad(struct raising *r, const struct xnode *n)
 		amount[i] = pre->at[d];
 		amount[i + 1] = post->at[d];
 	}
-	return raise_result(r, n->field[XA_OUT], raise_main(r, "aten.constant_pad_nd.default", ARGS(arg_value(v),
-			    arg_ints(r->g, amount, 2 * (v->rank - first)), arg_double((double)xnode_f32(n, XA_VALUE)))));
+	return raise_result(r, n->field[XA_OUT], raise_main(r, "aten.constant_pad_nd.default", ARGS(V(v),
+			    arg_ints(r->g, amount, 2 * (v->rank - first)), D((double)xnode_f32(n, XA_VALUE)))));
 }
 
 static bool raise_concatenate(struct raising *r, const struct xnode *n)
@@ -187,7 +187,7 @@ static bool raise_concatenate(struct raising *r, const struct xnode *n)
 	if (!count || n->field[XK_AXIS] >= (uint32_t)v[0]->rank)
 		return raise_fail(r, "axis %u", n->field[XK_AXIS]);
 	return raise_result(r, n->field[XK_OUT], raise_main(r, "aten.cat.default", ARGS(arg_values(r->g, v, count),
-			    arg_int(n->field[XK_AXIS]))));
+			    I(n->field[XK_AXIS]))));
 }
 
 /* ---- products ---- */
@@ -227,8 +227,8 @@ static bool raise_fully_connected(struct raising *r, const struct xnode *n)
 		if (!bias)
 			return false;
 	}
-	return w && raise_clamped(r, n, n->field[XFC_OUT], raise_main(r, "aten.linear.default", ARGS(arg_value(v), arg_value(w),
-				  arg_value(bias))));
+	return w && raise_clamped(r, n, n->field[XFC_OUT], raise_main(r, "aten.linear.default", ARGS(V(v), V(w),
+				  V(bias))));
 }
 
 static struct value *swap_last(struct raising *r, struct value *v)
@@ -252,15 +252,15 @@ static bool raise_batch_matmul(struct raising *r, const struct xnode *n)
 		a = swap_last(r, a);
 	if (n->field[XB_FLAGS] & FLAG_TRANSPOSE_B)
 		b = swap_last(r, b);
-	return a && b && raise_result(r, n->field[XB_OUT], raise_main(r, "aten.bmm.default", ARGS(arg_value(a), arg_value(b))));
+	return a && b && raise_result(r, n->field[XB_OUT], raise_main(r, "aten.bmm.default", ARGS(V(a), V(b))));
 }
 
 static bool raise_softmax(struct raising *r, const struct xnode *n)
 {
 	struct value *v = raise_dims(r, n->field[XU_IN]);
 
-	return v && raise_result(r, n->field[XU_OUT], raise_main(r, "aten._softmax.default", ARGS(arg_value(v),
-				 arg_int(v->rank - 1), arg_bool(false))));
+	return v && raise_result(r, n->field[XU_OUT], raise_main(r, "aten._softmax.default", ARGS(V(v),
+				 I(v->rank - 1), B(false))));
 }
 
 const struct raise_rule raise_rules[X_TAGS] = {

@@ -3,12 +3,14 @@
 
 #include <string.h>
 
+#define QD(op) "quantized_decomposed." op
+
 static const struct integers { enum dtype dtype; int64_t min, max; } integers[XD_COUNT] = {
 	[XD_FP32] = { DTYPE_F32, 0, 0 }, [XD_FP16] = { DTYPE_F16, 0, 0 }, [XD_BF16] = { DTYPE_BF16, 0, 0 },
 	[XD_INT32] = { DTYPE_I32, 0, 0 }, [XD_PFP32] = { DTYPE_CODES, 0, 0 }, [XD_QPINT8] = { DTYPE_CODES, 0, 0 },
 	[XD_INVALID] = { DTYPE_CODES, 0, 0 },
-	[XD_QINT8] = { DTYPE_I8, -128, 127 }, [XD_QCINT8] = { DTYPE_I8, -128, 127 }, [XD_QDINT8] = { DTYPE_I8, -128, 127 },
-	[XD_QUINT8] = { DTYPE_U8, 0, 255 }, [XD_QINT32] = { DTYPE_I32, INT32_MIN, INT32_MAX },
+	[XD_QINT8] = { DTYPE_I8, -128, 127 }, [XD_QCINT8] = { DTYPE_I8, -128, 127 },
+	[XD_QDINT8] = { DTYPE_I8, -128, 127 }, [XD_QUINT8] = { DTYPE_U8, 0, 255 }, [XD_QINT32] = { DTYPE_I32, INT32_MIN, INT32_MAX },
 	[XD_QCINT32] = { DTYPE_I32, INT32_MIN, INT32_MAX }, [XD_QCINT4] = { DTYPE_INT4, -8, 7 },
 	[XD_QBINT4] = { DTYPE_INT4, -8, 7 },
 };
@@ -21,7 +23,7 @@ enum dtype raise_dtype(enum xdatatype t)
 /* The dtype argument of the (de)quantise operators: 4-bit weights count as bytes there. */
 static struct arg dtype_arg(const struct integers *t)
 {
-	return arg_int(t->dtype == DTYPE_INT4 ? DTYPE_I8 : t->dtype);
+	return I(t->dtype == DTYPE_INT4 ? DTYPE_I8 : t->dtype);
 }
 
 static struct value *some_node(struct raising *r, bool is_main, const char *op, const struct arg *arg, int nargs)
@@ -35,8 +37,8 @@ static struct value *quantize(struct raising *r, const struct xvalue *x, struct 
 
 	if (x->quant != XQ_TENSOR)
 		return raise_fail(r, "a result of type %s", xdatatype_name(x->datatype)), NULL;
-	return some_node(r, is_main, "quantized_decomposed.quantize_per_tensor.default", ARGS(arg_value(real),
-			 arg_double((double)x->scale), arg_int(x->zero_point), arg_int(t->min), arg_int(t->max), dtype_arg(t)));
+	return some_node(r, is_main, QD("quantize_per_tensor.default"), ARGS(V(real),
+			 D((double)x->scale), I(x->zero_point), I(t->min), I(t->max), dtype_arg(t)));
 }
 
 struct value *raise_quantize(struct raising *r, const struct xvalue *x, struct value *real)
@@ -52,7 +54,7 @@ static struct value *scales_of(struct raising *r, const struct xvalue *x, enum d
 	if (of->stored_scales)
 		return of->stored_scales;
 	if (!dtype_tensor_bytes(t, rank, size, &bytes) || (x->scales.data && x->scales.bytes < bytes))
-		return raise_fail(r, "value %u has %zu bytes of scales, %zu are needed", x->id, x->scales.bytes, bytes), NULL;
+		return raise_fail(r, "value %u has %zu bytes of scales, not %zu", x->id, x->scales.bytes, bytes), NULL;
 	of->stored_scales = graph_value(r->g, VALUE_CONSTANT, t, rank, size);
 	of->stored_scales->data = x->scales.data;
 	return of->stored_scales;
@@ -67,8 +69,8 @@ static struct value *by_channel(struct raising *r, const struct xvalue *x, struc
 		return NULL;
 	if (axis >= plain->rank || plain->size[axis] != scales->size[0])
 		return raise_fail(r, "value %u has %u scales for another number of channels", x->id, x->nscales), NULL;
-	return some_node(r, is_main, "quantized_decomposed.dequantize_per_channel.default", ARGS(arg_value(plain),
-			 arg_value(scales), arg_none(), arg_int(axis), arg_int(t->min), arg_int(t->max), dtype_arg(t), arg_none()));
+	return some_node(r, is_main, QD("dequantize_per_channel.default"), ARGS(V(plain),
+			 V(scales), NONE, I(axis), I(t->min), I(t->max), dtype_arg(t), NONE));
 }
 
 static struct value *by_group(struct raising *r, const struct xvalue *x, struct value *plain, int axis, bool is_main)
@@ -77,13 +79,13 @@ static struct value *by_group(struct raising *r, const struct xvalue *x, struct 
 	struct value *scales;
 
 	if (axis != 0 || plain->rank != 2 || plain->size[1] % x->group_size)
-		return raise_fail(r, "value %u has groups of %d in %lld", x->id, x->group_size, (long long)plain->size[1]), NULL;
+		return raise_fail(r, "value %u has groups of %d", x->id, x->group_size), NULL;
 	scales = scales_of(r, x, DTYPE_BF16, 2, (const int64_t[]){ plain->size[0], plain->size[1] / x->group_size });
 	if (!scales)
 		return NULL;
-	return some_node(r, is_main, "quantized_decomposed.dequantize_per_channel_group.default", ARGS(arg_value(plain),
-			 arg_value(scales), arg_none(), arg_int(t->min), arg_int(t->max), dtype_arg(t), arg_int(x->group_size),
-			 arg_int(DTYPE_F32)));
+	return some_node(r, is_main, QD("dequantize_per_channel_group.default"), ARGS(V(plain),
+			 V(scales), NONE, I(t->min), I(t->max), dtype_arg(t), I(x->group_size),
+			 I(DTYPE_F32)));
 }
 
 struct value *raise_dequantize(struct raising *r, const struct xvalue *x, struct value *plain, int axis, bool is_main)
@@ -92,9 +94,9 @@ struct value *raise_dequantize(struct raising *r, const struct xvalue *x, struct
 
 	switch (x->quant) {
 	case XQ_TENSOR:
-		return some_node(r, is_main, "quantized_decomposed.dequantize_per_tensor.default", ARGS(arg_value(plain),
-				 arg_double((double)x->scale), arg_int(x->zero_point), arg_int(t->min), arg_int(t->max), dtype_arg(t),
-				 arg_none()));
+		return some_node(r, is_main, QD("dequantize_per_tensor.default"), ARGS(V(plain),
+				 D((double)x->scale), I(x->zero_point), I(t->min), I(t->max), dtype_arg(t),
+				 NONE));
 	case XQ_CHANNEL: return by_channel(r, x, plain, axis, is_main);
 	case XQ_GROUP: return by_group(r, x, plain, axis, is_main);
 	case XQ_TOKEN: case XQ_NONE: break;
@@ -109,38 +111,39 @@ struct value *raise_dequantize(struct raising *r, const struct xvalue *x, struct
 static struct value *dynamic_tensor(struct raising *r, struct value *real, struct value **plain, bool is_main)
 {
 	const double eps = 1.1920928955078125e-07;	/* float's, as torch's choose_qparams has it */
-	struct value *scale = raise_side(r, "quantized_decomposed.choose_qparams.tensor", ARGS(arg_value(real), arg_int(-128),
-					 arg_int(127), arg_double(eps), arg_int(DTYPE_I8)));
+	struct value *scale = raise_side(r, QD("choose_qparams.tensor"), ARGS(V(real), I(-128),
+					 I(127), D(eps), I(DTYPE_I8)));
 	struct value *zero = scale && scale->def->nouts == 2 ? scale->def->out[1] : NULL;
 
 	if (!zero)
 		return NULL;
-	*plain = some_node(r, is_main, "quantized_decomposed.quantize_per_tensor.tensor", ARGS(arg_value(real), arg_value(scale),
-			   arg_value(zero), arg_int(-128), arg_int(127), arg_int(DTYPE_I8)));
+	*plain = some_node(r, is_main, QD("quantize_per_tensor.tensor"), ARGS(V(real), V(scale),
+			   V(zero), I(-128), I(127), I(DTYPE_I8)));
 	if (!*plain)
 		return NULL;
-	return raise_side(r, "quantized_decomposed.dequantize_per_tensor.tensor", ARGS(arg_value(*plain), arg_value(scale),
-			  arg_value(zero), arg_int(-128), arg_int(127), arg_int(DTYPE_I8), arg_none()));
+	return raise_side(r, QD("dequantize_per_tensor.tensor"), ARGS(V(*plain), V(scale),
+			  V(zero), I(-128), I(127), I(DTYPE_I8), NONE));
 }
 
 /* One scale a row of the last dimension. */
 static struct value *dynamic_token(struct raising *r, struct value *real, struct value **plain, bool is_main)
 {
-	struct value *scale = raise_side(r, "quantized_decomposed.choose_qparams_per_token_asymmetric.default",
-					 ARGS(arg_value(real), arg_int(DTYPE_I8)));
+	struct value *scale = raise_side(r, QD("choose_qparams_per_token_asymmetric.default"),
+					 ARGS(V(real), I(DTYPE_I8)));
 	struct value *zero = scale && scale->def->nouts == 2 ? scale->def->out[1] : NULL;
 
 	if (!zero)
 		return NULL;
-	*plain = some_node(r, is_main, "quantized_decomposed.quantize_per_token.default", ARGS(arg_value(real), arg_value(scale),
-			   arg_value(zero), arg_int(-128), arg_int(127), arg_int(DTYPE_I8)));
+	*plain = some_node(r, is_main, QD("quantize_per_token.default"), ARGS(V(real), V(scale),
+			   V(zero), I(-128), I(127), I(DTYPE_I8)));
 	if (!*plain)
 		return NULL;
-	return raise_side(r, "quantized_decomposed.dequantize_per_token.default", ARGS(arg_value(*plain), arg_value(scale),
-			  arg_value(zero), arg_int(-128), arg_int(127), arg_int(DTYPE_I8), arg_int(real->dtype)));
+	return raise_side(r, QD("dequantize_per_token.default"), ARGS(V(*plain), V(scale),
+			  V(zero), I(-128), I(127), I(DTYPE_I8), I(real->dtype)));
 }
 
-struct value *raise_dynamic(struct raising *r, const struct xvalue *x, struct value *real, struct value **plain, bool is_main)
+struct value *raise_dynamic(struct raising *r, const struct xvalue *x, struct value *real, struct value **plain,
+			    bool is_main)
 {
 	int64_t row[2] = { 1, 1 }, batch = real->rank - x->nonbatch_dims;
 	struct value *rows;
@@ -154,7 +157,7 @@ struct value *raise_dynamic(struct raising *r, const struct xvalue *x, struct va
 	if (row[0] == 1 && !real->dynamic)
 		return dynamic_tensor(r, real, plain, is_main);
 	if (real->dynamic)
-		return raise_fail(r, "dynamic quantisation by %d dimensions of a dynamic value", x->nonbatch_dims), NULL;
+		return raise_fail(r, "tokens of %d dimensions of a dynamic value", x->nonbatch_dims), NULL;
 	rows = raise_view(r, real, 2, row);
 	rows = rows ? dynamic_token(r, rows, plain, is_main) : NULL;
 	if (!rows || !(*plain = raise_view(r, *plain, real->rank, real->size)))
@@ -184,7 +187,7 @@ bool raise_convert(struct raising *r, const struct xnode *n)
 	if (explicit)
 		v = raise_dequantize(r, in, v, in->channel_dim, true);
 	else if (v->dtype == raise_dtype(out->datatype))
-		v = raise_main(r, "dim_order_ops._clone_dim_order.default", ARGS(arg_value(v), arg_bool(false), arg_none()));
+		v = raise_main(r, "dim_order_ops._clone_dim_order.default", ARGS(V(v), B(false), NONE));
 	return raise_result(r, n->field[XU_OUT], v);
 }
 
@@ -201,8 +204,8 @@ static struct value *same_integers(const struct node *n)
 	struct value *v = node_input(n, 0);
 	const struct node *d = v ? v->def : NULL;
 
-	if (!op_is(n->op, "quantized_decomposed.quantize_per_tensor.default") || !d || d->group != n->group ||
-	    !op_is(d->op, "quantized_decomposed.dequantize_per_tensor.default"))
+	if (!op_is(n->op, QD("quantize_per_tensor.default")) || !d || d->group != n->group ||
+	    !op_is(d->op, QD("dequantize_per_tensor.default")))
 		return NULL;
 	for (int i = 1; i <= 5; i++)
 		if (!same_literal(&n->arg[i], &d->arg[i]))

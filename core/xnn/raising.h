@@ -46,7 +46,13 @@ bool raise_fail(struct raising *r, const char *fmt, ...) __attribute__((format(p
  * (permutes, quantisation, clamps). Returns the first output. */
 struct value *raise_main(struct raising *r, const char *op, const struct arg *arg, int nargs);
 struct value *raise_side(struct raising *r, const char *op, const struct arg *arg, int nargs);
-#define ARGS(...) (const struct arg[]){ __VA_ARGS__ }, (int)(sizeof (const struct arg[]){ __VA_ARGS__ } / sizeof(struct arg))
+#define ARGS(...) (const struct arg[]){ __VA_ARGS__ }, \
+		  (int)(sizeof (const struct arg[]){ __VA_ARGS__ } / sizeof(struct arg))
+#define V(v) arg_value(v)
+#define I(i) arg_int(i)
+#define D(d) arg_double(d)
+#define B(b) arg_bool(b)
+#define NONE arg_none()
 
 struct value *raise_permute(struct raising *r, struct value *v, const int64_t *perm);	/* v's rank of them */
 struct value *raise_cast(struct raising *r, struct value *v, enum dtype t);
