@@ -5,10 +5,9 @@
  *   quantise: clamp(round_to_even(float(x * (1 / float(scale)))) + zero_point, quant_min, quant_max)
  *   dequantise: float(x - zero_point) * float(scale)
  * As stock, but for an x that is not a number or beyond int64: clamped here (NaN to quant_min), anything there. */
-#include "core/op/clones.h"
 #include "core/op/plain.h"
+#include "core/op/qloop.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { CHUNK = 512 };
@@ -247,45 +246,6 @@ struct ends {
 	const struct tensor *in, *out;
 };
 
-/* To types of at most 16 bits, whose values floats hold exactly. */
-#define ROUND(T) \
-CLONES static void round_##T(const float *x, float scale, T *to, int64_t n, float zero, float min, float max, bool whole) \
-{ \
-	for (int64_t i = 0; i < n; i++) { \
-		float v = whole ? rintf(x[i] * scale + zero) : rintf(x[i] * scale) + zero; \
-\
-		v = v > min ? v : min;		/* not a number: min */ \
-		to[i] = (T)(int32_t)(v < max ? v : max); \
-	} \
-}
-ROUND(int8_t)
-ROUND(uint8_t)
-ROUND(int16_t)
-ROUND(uint16_t)
-
-static void round_int32(const float *x, float scale, int32_t *to, int64_t n, float zero, double min, double max, bool whole)
-{
-	for (int64_t i = 0; i < n; i++) {
-		double v = whole ? rintf(x[i] * scale + zero) : rintf(x[i] * scale) + zero;
-
-		v = v > min ? v : min;
-		to[i] = (int32_t)(v < max ? v : max);
-	}
-}
-
-static void round_to(enum dtype t, const float *x, float scale, void *to, int64_t n, const struct params *p, int64_t block)
-{
-	float zero = p->zero ? (float)(int32_t)p->zero[block] : 0, min = (float)p->min, max = (float)p->max;
-
-	switch ((int)t) {
-	case DTYPE_I8: round_int8_t(x, scale, to, n, zero, min, max, p->whole_zero); break;
-	case DTYPE_U8: round_uint8_t(x, scale, to, n, zero, min, max, p->whole_zero); break;
-	case DTYPE_I16: round_int16_t(x, scale, to, n, zero, min, max, p->whole_zero); break;
-	case DTYPE_U16: round_uint16_t(x, scale, to, n, zero, min, max, p->whole_zero); break;
-	case DTYPE_I32: round_int32(x, scale, to, n, zero, (double)p->min, (double)p->max, p->whole_zero); break;
-	}
-}
-
 /* Scaled x: the product of a float and an element, in float. */
 static void scaled(enum dtype t, const void *x, float scale, float *to, int64_t n)
 {
@@ -313,14 +273,14 @@ static void quantize_run(void *ctx, const struct params *p, int64_t at, int64_t 
 
 	for (int64_t i = 0; i < n; i += most, block += step) {
 		int64_t len = n - i < most ? n - i : most;
-		float inverse = 1.0f / (float)p->scale[block];
+		struct qparam q = { 1.0f / (float)p->scale[block], p->zero ? (int32_t)p->zero[block] : 0, p->min, p->max, p->whole_zero };
+		const float *f = from == DTYPE_F32 ? (const float *)x + i : chunk;
 
-		if (from == DTYPE_F32) {
-			round_to(to, (const float *)x + i, inverse, y + (size_t)i * dtype_bytes(to), len, p, block);
-			continue;
+		if (from != DTYPE_F32) {
+			scaled(from, x + (size_t)i * dtype_bytes(from), q.inverse, chunk, len);
+			q.inverse = 1;
 		}
-		scaled(from, x + (size_t)i * dtype_bytes(from), inverse, chunk, len);
-		round_to(to, chunk, 1, y + (size_t)i * dtype_bytes(to), len, p, block);
+		qloop_quantize(to, f, y + (size_t)i * dtype_bytes(to), len, &q);
 	}
 }
 
@@ -360,47 +320,6 @@ static bool dequantize_check(struct call *c, const struct scheme *s, struct erro
 	return true;
 }
 
-/* Differences of 32-bit numbers wrap, as they do in stock. */
-#define SHIFT(T) \
-CLONES static void shift_##T(const T *q, float *to, int64_t n, int32_t zero, float scale) \
-{ \
-	for (int64_t i = 0; i < n; i++) \
-		to[i] = (float)(int32_t)((uint32_t)q[i] - (uint32_t)zero) * scale; \
-} \
-static void shift_row_##T(const T *q, float *to, int64_t n, const int64_t *zero, const double *scale, int64_t step) \
-{ \
-	for (int64_t i = 0; i < n; i++) \
-		to[i] = (float)(int32_t)((uint32_t)q[i] - (uint32_t)(zero ? zero[i * step] : 0)) * (float)scale[i * step]; \
-}
-SHIFT(int8_t)
-SHIFT(uint8_t)
-SHIFT(int16_t)
-SHIFT(uint16_t)
-
-static void shift_int32(const int32_t *q, float *to, int64_t n, const int64_t *zero, const double *scale, int64_t step)
-{
-	for (int64_t i = 0; i < n; i++)
-		to[i] = (float)(int32_t)((uint32_t)q[i] - (uint32_t)(zero ? zero[i * step] : 0)) * (float)scale[i * step];
-}
-
-#define SHIFT_BY(T) \
-	if (step) \
-		shift_row_##T((const T *)q, to, n, zero, scale, step); \
-	else \
-		shift_##T((const T *)q, to, n, zero ? (int32_t)*zero : 0, (float)*scale); \
-	break
-
-static void shift(enum dtype t, const void *q, float *to, int64_t n, const int64_t *zero, const double *scale, int64_t step)
-{
-	switch ((int)t) {
-	case DTYPE_I8: SHIFT_BY(int8_t);
-	case DTYPE_U8: SHIFT_BY(uint8_t);
-	case DTYPE_I16: SHIFT_BY(int16_t);
-	case DTYPE_U16: SHIFT_BY(uint16_t);
-	case DTYPE_I32: shift_int32(q, to, n, zero, scale, step); break;
-	}
-}
-
 static void dequantize_run(void *ctx, const struct params *p, int64_t at, int64_t n, int64_t block, int64_t step)
 {
 	const struct ends *e = ctx;
@@ -414,7 +333,7 @@ static void dequantize_run(void *ctx, const struct params *p, int64_t at, int64_
 		int64_t len = n - i < most ? n - i : most, b = block + i * step;
 		float *f = to == DTYPE_F32 ? (float *)y : chunk;
 
-		shift(from, q + (size_t)i * dtype_bytes(from), f, len, p->zero ? p->zero + b : NULL, p->scale + b, step);
+		qloop_dequantize(from, q + (size_t)i * dtype_bytes(from), f, len, p->zero ? p->zero + b : NULL, p->scale + b, step);
 		if (to != DTYPE_F32)
 			kind_store(KIND_F32, f, to, y + (size_t)i * dtype_bytes(to), 1, len);
 	}
