@@ -1,18 +1,20 @@
 /* etinspect: what XNNPACK does not run in an ExecuTorch program, why, and a file where it is fixed. */
 #include "core/xnn/live.h"
-#include "inspect/options.h"
+#include "inspect/batch.h"
+#include "inspect/terminal.h"
+#include "inspect/tui.h"
 #include "views/report.h"
 
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
-enum exit_status { EXIT_FINE, EXIT_BUDGET, EXIT_USAGE, EXIT_READ, EXIT_RUN };
 
 static void out_of_memory(size_t bytes)
 {
+	terminal_close();
 	fprintf(stderr, "etinspect: out of memory, %zu bytes were asked for\n", bytes);
 	_exit(EXIT_RUN);
 }
@@ -47,12 +49,38 @@ static int about(const struct options *o)
 	return print(&t);
 }
 
+static int pages(const struct options *o)
+{
+	struct session *s;
+	struct error err = { 0 };
+	int status;
+
+	if (!batch_open(o, o->model.n ? &o->model.at[0] : NULL, &s, &err))
+		return fail(EXIT_READ, &err);
+	if (session_facts(s, 0, &err))
+		status = tui_run(s, o);
+	else
+		status = fail(EXIT_RUN, &err);
+	session_close(s);
+	return status;
+}
+
+/* Pages show one program, which must be a file: standard input is the keyboard. */
+static bool is_one_file(const struct options *o)
+{
+	struct stat st;
+
+	return !o->model.n || (strcmp(o->model.at[0].path, "-") && !(stat(o->model.at[0].path, &st) == 0 && S_ISDIR(st.st_mode)));
+}
+
 int main(int argc, char **argv)
 {
 	struct options o;
 	struct error err = { 0 };
 	int status;
 
+	if (argc == 2 && !strcmp(argv[1], "--worker"))
+		return worker_main();
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);
 	mem_on_failure(out_of_memory);
@@ -60,8 +88,10 @@ int main(int argc, char **argv)
 		status = fail(EXIT_USAGE, &err);
 	else if (o.help || o.version || o.list_ops)
 		status = about(&o);
+	else if (!options_batch(&o) && terminal_usable() && is_one_file(&o))
+		status = pages(&o);
 	else
-		status = fail(EXIT_RUN, &(struct error){ ERROR_UNSUPPORTED, "reading programs is not connected yet" });
+		status = batch_run(&o);
 	options_free(&o);
 	return status;
 }

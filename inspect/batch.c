@@ -1,0 +1,377 @@
+#include "inspect/batch.h"
+
+#include "core/xnn/live.h"
+#include "inspect/budget.h"
+#include "inspect/demo.h"
+#include "inspect/trace.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct models { struct model_path *at; int n, cap; };
+
+struct batch {
+	const struct options *o;
+	struct arena mem;
+	struct models models;
+	bool array;	/* JSON: more than one report */
+	int printed;
+	int status;
+};
+
+static void complain(struct batch *b, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void complain(struct batch *b, int status, const char *fmt, ...)
+{
+	struct text line = { 0 };
+	char buf[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(buf, sizeof buf, fmt, ap);
+	va_end(ap);
+	text_add(&line, "etinspect: %s\n", buf);
+	fputs(str_text(&line.s), stderr);
+	text_free(&line);
+	if (status > b->status)
+		b->status = status;
+}
+
+/* Progress: on a terminal only, on a line that is wiped again. */
+
+static void progress(void *ctx, const char *what, double part)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (part < 1)
+		fprintf(stderr, "\r%.60s %3.0f %%\033[K", what, part * 100);
+	else
+		fputs("\r\033[K", stderr);
+	fflush(stderr);
+}
+
+/* Which files. */
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct model_path *)a)->path, ((const struct model_path *)b)->path);
+}
+
+static void add_folder(struct batch *b, const char *path)
+{
+	DIR *d = opendir(path);
+	int first = b->models.n;
+
+	if (!d) {
+		complain(b, EXIT_READ, "%s: %s", path, strerror(errno));
+		return;
+	}
+	for (struct dirent *e; (e = readdir(d));) {
+		size_t n = strlen(e->d_name);
+
+		if (n > 4 && !strcmp(e->d_name + n - 4, ".pte"))
+			vec_push(&b->mem, &b->models, ((struct model_path){ .path = arena_printf(&b->mem, "%s/%s", path, e->d_name) }));
+	}
+	closedir(d);
+	if (b->models.n == first)
+		complain(b, EXIT_READ, "%s: a folder without a .pte file", path);
+	else
+		qsort(b->models.at + first, (size_t)(b->models.n - first), sizeof *b->models.at, by_path);
+}
+
+static void find_models(struct batch *b)
+{
+	struct stat st;
+
+	for (int i = 0; i < b->o->model.n; i++) {
+		const struct model_path *m = &b->o->model.at[i];
+
+		if (strcmp(m->path, "-") && stat(m->path, &st) == 0 && S_ISDIR(st.st_mode)) {
+			b->array = true;
+			add_folder(b, m->path);
+		} else {
+			vec_push(&b->mem, &b->models, *m);
+		}
+	}
+	b->array = b->array || b->models.n > 1;
+}
+
+/* One program. */
+
+static bool has_methods(struct batch *b, const struct session *s)
+{
+	for (int i = 0; i < b->o->method.n; i++) {
+		struct str list = { 0 };
+		bool found = false;
+
+		for (int m = 0; m < s->program->nmethods; m++) {
+			found = found || !strcmp(s->program->method[m]->method, b->o->method.at[i]);
+			str_addf(&list, "%s%s", m ? ", " : "", s->program->method[m]->method);
+		}
+		if (!found)
+			complain(b, EXIT_USAGE, "%s: no method '%s'; it has %s", look_path(s), b->o->method.at[i], str_text(&list));
+		str_free(&list);
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+static bool apply_steps(struct batch *b, struct session *s, struct error *err)
+{
+	for (int i = 0; i < b->o->apply.n; i++) {
+		bool changed;
+
+		if (!session_apply(s, b->o->apply.at[i], &changed, err))
+			return false;
+	}
+	if ((b->o->apply.n || b->o->output) && !session_emit(s, s->current, err))
+		return false;
+	return session_facts(s, s->current, err);
+}
+
+static bool run(struct batch *b, struct session *s, struct report *r, struct error *err)
+{
+	const struct options *o = b->o;
+
+	if (o->bench) {
+		if (!session_bench(s, 0, o->by, progress, NULL, err))
+			return false;
+		if (s->current && !session_bench(s, s->current, o->by, progress, NULL, err))
+			return false;
+		if (o->trace && !trace_write(s, o->trace, o->force, err))
+			return false;
+	}
+	if (o->verify)
+		return session_verify(s, 0, s->current, err);
+	/* A change is always tried out; that it cannot be run here is told, and no error unless --verify. */
+	if (s->current && !session_verify(s, 0, s->current, err)) {
+		r->not_verified = arena_string(&b->mem, err->text);
+		err->code = ERROR_NONE;
+	}
+	return true;
+}
+
+/* Median of a method as filed, or -1. */
+static double filed_median(const struct session *s, int version, int method)
+{
+	for (int i = 0; i < s->nbench; i++) {
+		const struct bench_row *row = &s->bench[i];
+
+		if (row->version == version && row->method == method && !row->subject && row->engine == ENGINE_FILED && !row->failed)
+			return row->stats.median;
+	}
+	return -1;
+}
+
+/* Why the result may not be written; NULL: it may. */
+static const char *why_not_written(struct batch *b, const struct session *s)
+{
+	uint64_t before = s->program->file.bytes, after = s->version[s->current].emitted.program.bytes;
+
+	for (int i = 0; i < s->nverify; i++)
+		if (!s->verify[i].ok && !strcmp(s->verify[i].pair, "before-after"))
+			return arena_printf(&b->mem, "output %d of %s differs by %g, tolerance %g", s->verify[i].output,
+					    s->program->method[s->verify[i].method]->method, s->verify[i].max_abs_diff, s->run.tolerance);
+	if (b->o->allow_worse || !s->current)
+		return NULL;
+	if (after > before)
+		return arena_printf(&b->mem, "it would be larger, %llu bytes instead of %llu; --allow-worse writes it",
+				    (unsigned long long)after, (unsigned long long)before);
+	for (int m = 0; b->o->bench && m < s->program->nmethods; m++) {
+		double was = filed_median(s, 0, m), is = filed_median(s, s->current, m);
+
+		if (was >= 0 && is > was)
+			return arena_printf(&b->mem, "%s would be slower, %.3g ms instead of %.3g; --allow-worse writes it",
+					    s->program->method[m]->method, is, was);
+	}
+	return NULL;
+}
+
+static void write_output(struct batch *b, struct session *s, struct report *r)
+{
+	struct error err = { 0 };
+	sigset_t all, old;
+
+	if (!b->o->output)
+		return;
+	r->not_written = why_not_written(b, s);
+	if (!r->not_written) {
+		sigfillset(&all);	/* Ctrl-C leaves a whole file or none, and nothing beside it */
+		sigprocmask(SIG_BLOCK, &all, &old);
+		if (session_write(s, b->o->output, b->o->force, &err))
+			r->written = b->o->output;
+		else
+			r->not_written = arena_string(&b->mem, err.text);
+		sigprocmask(SIG_SETMASK, &old, NULL);
+	}
+	if (r->not_written)
+		complain(b, EXIT_RUN, "%s not written: %s", b->o->output, r->not_written);
+}
+
+/* Printing. */
+
+static bool color_wanted(const struct options *o)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (o->color != COLOR_AUTO)
+		return o->color == COLOR_ALWAYS;
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && strcmp(term, "dumb");
+}
+
+static void print_json(struct batch *b, json_t *j)
+{
+	char *s = json_dumps(j, JSON_INDENT(2) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9));
+
+	printf("%s%s", b->array ? b->printed ? ",\n" : "[\n" : "", s ? s : "null");
+	printf("%s", b->array ? "" : "\n");
+	b->printed++;
+	free(s);
+	json_decref(j);
+}
+
+static void print_explained(struct batch *b, const struct report *r)
+{
+	int n;
+
+	if (b->o->format == FORMAT_JSON) {
+		json_t *array = json_array();
+
+		n = explain_json(array, r);
+		print_json(b, array);
+	} else {
+		struct text t = { .color = color_wanted(b->o) };
+
+		n = explain_text(&t, r);
+		fputs(str_text(&t.s), stdout);
+		text_free(&t);
+	}
+	if (!n)
+		complain(b, EXIT_USAGE, "%s: no node or operator '%s'", look_path(r->s), r->explain);
+}
+
+static void print_report(struct batch *b, const struct report *r)
+{
+	struct text t = { .color = color_wanted(b->o) };
+
+	if (r->explain) {
+		print_explained(b, r);
+		return;
+	}
+	if (b->printed && b->o->format <= FORMAT_MARKDOWN)
+		text_add(&t, "\n");
+	switch (b->o->format) {
+	case FORMAT_JSON: print_json(b, report_json(r)); break;
+	case FORMAT_MARKDOWN: report_markdown(&t, r); break;
+	case FORMAT_CSV: report_csv(&t, r); break;
+	case FORMAT_DOT: report_dot(&t, r); break;
+	default: report_text(&t, r);
+	}
+	if (b->o->format != FORMAT_JSON) {
+		fputs(str_text(&t.s), stdout);
+		b->printed++;
+	}
+	text_free(&t);
+}
+
+static void judge(struct batch *b, struct report *r)
+{
+	const struct session *s = r->s;
+	struct error err = { 0 };
+
+	if (b->o->baseline && !baseline_read(r, b->o->baseline, &b->mem, &err))
+		complain(b, EXIT_READ, "%s", err.text);
+	budget_check(r, b->o->fail_on.at, b->o->fail_on.n, &b->mem);
+	for (int i = 0; i < r->nbudgets; i++)
+		if (!r->budget[i].ok)
+			complain(b, EXIT_BUDGET, "%s: budget %s is broken: %s", look_path(s), r->budget[i].rule, r->budget[i].known ?
+				 arena_printf(&b->mem, "%g", r->budget[i].value) : "the value is not known");
+	for (int i = 0; b->o->verify && i < s->nverify; i++)
+		if (!s->verify[i].ok)
+			complain(b, EXIT_RUN, "%s: output %d of %s, %s, differs by %g, tolerance %g", look_path(s), s->verify[i].output,
+				 s->program->method[s->verify[i].method]->method, s->verify[i].pair, s->verify[i].max_abs_diff,
+				 s->run.tolerance);
+}
+
+static void one_session(struct batch *b, struct session *s)
+{
+	const struct options *o = b->o;
+	struct error err = { 0 };
+	struct report r = { .s = s, .xnnpack = live_version(), .method = o->method.at, .nmethods = o->method.n, .table = o->table,
+		.by = o->by, .explain = o->explain, .hash = o->hash, .applied = o->apply.n > 0 };
+
+	if (!has_methods(b, s))
+		return;
+	if (!session_facts(s, 0, &err) || !apply_steps(b, s, &err) || !run(b, s, &r, &err)) {
+		complain(b, EXIT_RUN, "%s", err.text);
+		return;
+	}
+	judge(b, &r);
+	write_output(b, s, &r);
+	print_report(b, &r);
+}
+
+bool batch_open(const struct options *o, const struct model_path *m, struct session **s, struct error *err)
+{
+	int threads = o->run.threads;
+
+	if (!m) {
+		if (!session_open_demo(s, demo_program, demo_bytes(), err))
+			return false;
+	} else if (!session_open(s, m->path, m->data.at, m->data.n, err)) {
+		return false;
+	}
+	(*s)->run = o->run;
+	(*s)->run.threads = threads ? threads : (*s)->cpu.cores;
+	return true;
+}
+
+static void one_model(struct batch *b, const struct model_path *m)
+{
+	struct session *s;
+	struct error err = { 0 };
+
+	if (!batch_open(b->o, m, &s, &err)) {
+		complain(b, EXIT_READ, "%s", err.text);
+		if (b->array && b->o->format == FORMAT_JSON)
+			print_json(b, json_pack("{s:s, s:{s:o, s:n, s:[]}, s:o}", "schema", REPORT_SCHEMA, "file", "path",
+				   report_string(m->path), "bytes", "data", "error", report_string(err.text)));
+		return;
+	}
+	one_session(b, s);
+	session_close(s);
+}
+
+static void on_interrupt(int sig)
+{
+	if (isatty(STDERR_FILENO) && write(STDERR_FILENO, "\r\033[K", 4) < 0)
+		_exit(128 + sig);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+int batch_run(const struct options *o)
+{
+	struct batch b = { .o = o };
+
+	signal(SIGINT, on_interrupt);
+	signal(SIGTERM, on_interrupt);
+	find_models(&b);
+	for (int i = 0; i < b.models.n; i++)
+		one_model(&b, &b.models.at[i]);
+	if (!o->model.n)
+		one_model(&b, NULL);
+	if (b.array && o->format == FORMAT_JSON)
+		printf(b.printed ? "\n]\n" : "[]\n");
+	if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE)
+		complain(&b, EXIT_RUN, "standard output: %s", strerror(errno));
+	arena_free(&b.mem);
+	return b.status;
+}

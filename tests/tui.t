@@ -1,0 +1,159 @@
+#!/bin/bash
+# The pages through a real terminal: tmux at a fixed size, screens as files a person can read. A screen is waited
+# for, never slept for; with EXPECT_UPDATE=1 what stands still for a second is taken instead.
+cd "$(dirname "$0")/.." || exit 1
+. tests/tap.sh
+cd "$tmp" || exit 1
+cp "$demo" demo.pte
+tmux="tmux -L etinspect-test-$$ -f /dev/null"
+trap '$tmux kill-server 2>/dev/null; rm -rf "$tmp"' EXIT
+
+# open COLUMNS LINES [ARGS...]
+open() {
+	local x=$1 y=$2
+	shift 2
+	$tmux kill-server 2>/dev/null
+	$tmux new-session -d -x "$x" -y "$y" "env LC_ALL=${locale:-C.UTF-8} TERM=${term:-screen-256color} $et $*; echo status \$?; exec sleep 1000"
+	$tmux set-option -g status off
+}
+
+# Versions of the machine's libraries are no part of a screen, but its width is.
+capture() { $tmux capture-pane -p | sed -E 's/XNNPACK [0-9]{4}-[0-9]{2}/XNNPACK YYYY-MM/'; }
+
+keys() { $tmux send-keys "$@"; }
+
+# waits PATTERN: until the screen has it
+waits() {
+	for _ in $(seq 300); do
+		capture | grep -Eq -- "$1" && return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+sees() { waits "$2"; if [ $? = 0 ]; then pass "$1"; else fail "$1" "$(capture)"; fi; }
+
+# screen WHAT NAME: the whole screen is tests/expected/NAME
+screen() {
+	local last=
+	if [ -n "${EXPECT_UPDATE:-}" ]; then
+		sleep 1
+		capture >"$expected/$2"
+	fi
+	for _ in $(seq 200); do
+		last=$(capture)
+		[ "$last" = "$(cat "$expected/$2")" ] && { pass "$1"; return; }
+		sleep 0.05
+	done
+	printf '%s\n' "$last" >got
+	fail "$1" "$(diff "$expected/$2" got | head -40)"
+}
+
+# Each page of the demo at 80x24.
+open 80 24 --threads 2 demo.pte
+screen 'opens on the overview' screen_overview.txt
+keys 2
+screen 'graph' screen_graph.txt
+keys ']' ']'
+screen 'graph: the next declined node' screen_graph_declined.txt
+keys Right Enter
+screen 'graph: follows an input' screen_graph_follow.txt
+keys BSpace
+screen 'graph: and back' screen_graph_declined.txt
+keys /
+sees 'asks what to search' '^/'
+keys linear Enter
+screen 'graph: finds' screen_graph_search.txt
+keys 3
+screen 'declined' screen_declined.txt
+keys t
+sees 'declined by operator' 'aten.convolution.d'
+keys 4
+screen 'fold' screen_fold.txt
+keys Space
+sees 'a candidate without its mark' '\[ \] forward'
+keys k Space
+sees 'and with it again' '\[x\] forward'
+keys 5
+screen 'linear' screen_linear.txt
+keys 6
+screen 'bench before any run' screen_bench_empty.txt
+keys 7
+screen 'memory' screen_memory.txt
+keys 8
+screen 'constants' screen_constants.txt
+keys '?'
+screen 'help' screen_help.txt
+
+# Fixing, undoing, writing.
+keys 1 f
+screen 'folded' screen_folded.txt
+keys u
+sees 'undone' 'undone; r brings it back'
+sees 'the convolutions are back' 'slow +forward'
+keys u
+sees 'no further' 'nothing to undo'
+keys r
+sees 'done again' 'done again'
+keys f
+sees 'nothing more to fold' 'nothing to fold'
+keys q
+sees 'asks before it forgets an edit' 'not written. Quit\? y/n'
+keys n w
+sees 'asks for a name' 'Write to: demo.fast.pte'
+keys Enter
+sees 'writes' 'written to demo.fast.pte'
+[ "$(stat -c %s demo.fast.pte)" -le "$(stat -c %s demo.pte)" ]; ok 'a file no larger than before'
+keys w Enter
+sees 'asks before it replaces' 'is there already. Replace it\?'
+keys n e
+sees 'asks where to export' 'Write this page to: Overview.txt'
+keys Enter
+sees 'exports' 'written to Overview.txt'
+grep -q 'no kernel call is left' Overview.txt; ok 'the page as text'
+
+# Benching does not freeze the keys, and can be stopped.
+keys b
+sees 'runs' 'Esc stops'
+keys 2
+sees 'while the pages turn' '^ +node graph'
+keys Escape
+sees 'stops' 'stopped'
+keys 6 b
+waits 'after .* ms|after .* us'; ok 'times before and after'
+waits 'b run  Esc stop' ; ok 'and ends'
+capture | grep -E '^.forward +before .*(us|ms) .*(us|ms) .*(us|ms)' >/dev/null; ok 'all three engines'
+keys q
+sees 'quits: it was written' 'status 0'
+sees 'with the screen as it was' '^status 0'
+
+# Sizes.
+open 40 10 --threads 2 demo.pte
+screen 'a small screen' screen_small.txt
+$tmux resize-window -x 100 -y 30
+sees 'grows' 'XNNPACK YYYY-MM  2 threads'
+$tmux resize-window -x 15 -y 4
+sees 'says when it is too small' 'too small'
+$tmux resize-window -x 80 -y 24
+screen 'and comes back' screen_overview.txt
+keys q
+sees 'quits at once without an edit' 'status 0'
+
+# Without UTF-8, and without a terminal worth the name.
+locale=C open 80 24 --threads 2 demo.pte
+waits 'slow'; keys 2
+screen 'ASCII' screen_ascii.txt
+keys q
+term=dumb open 80 24 demo.pte
+sees 'a dumb terminal gets the report' 'Fix: .*etinspect --apply'
+
+# The terminal is given back on signals.
+for sig in TERM HUP SEGV; do
+	open 80 24 demo.pte
+	waits 'slow'
+	pkill -"$sig" -P "$($tmux display-message -p '#{pane_pid}')" etinspect
+	sees "SIG$sig: the screen is given back" '^status [0-9]+'
+	keys 'echo' ' ' 'typed' Enter
+	[ "$($tmux display-message -p '#{alternate_on}')" = 0 ]; ok "SIG$sig: the main screen"
+done
+finish
