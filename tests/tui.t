@@ -151,7 +151,8 @@ sees 'a dumb terminal gets the report' 'Fix: .*etinspect --apply'
 for sig in TERM HUP SEGV; do
 	open 80 24 demo.pte
 	waits 'slow'
-	pkill -"$sig" -P "$($tmux display-message -p '#{pane_pid}')" etinspect
+	pane=$($tmux display-message -p '#{pane_pid}')
+	kill -"$sig" $(cat "/proc/$pane/task/$pane/children")
 	sees "SIG$sig: the screen is given back" '^status [0-9]+'
 	keys 'echo' ' ' 'typed' Enter
 	[ "$($tmux display-message -p '#{alternate_on}')" = 0 ]; ok "SIG$sig: the main screen"
