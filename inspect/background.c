@@ -8,55 +8,74 @@ static const struct background_job *current(const struct background *b)
 	return &b->queue.at[b->at];
 }
 
-static void add_row(struct background *b, struct bench_row row)
+static void drop_before(struct background *b)
 {
-	struct session *s = b->s;
-
-	if (s->nbench == s->capbench)
-		s->bench = vec_grow(&s->mem, s->bench, s->nbench, &s->capbench, sizeof *s->bench);
-	row.method = current(b)->method;
-	row.version = current(b)->version;
-	row.engine = current(b)->engine;
-	s->bench[s->nbench++] = row;
+	if (b->has_before)
+		job_result_free(&b->before);
+	b->has_before = false;
 }
 
 static void add_failure(struct background *b, const struct error *err)
 {
-	add_row(b, (struct bench_row){ .failed = arena_string(&b->s->mem, err->text) });
+	drop_before(b);
+	if (current(b)->outputs)
+		snprintf(b->failed, sizeof b->failed, "%s", err->text);
+	else
+		session_add_failure(b->s, current(b)->version, current(b)->method, current(b)->engine, err->text);
+}
+
+static bool start(struct background *b, struct error *err)
+{
+	const struct background_job *j = current(b);
+
+	if (!session_job(b->s, j->version, j->method, &b->job, err))
+		return false;
+	b->job.engine = j->engine;
+	b->job.outputs = j->outputs;
+	b->job.node_times = !j->outputs;
+	if (j->outputs)
+		b->job.runs = 0;
+	return worker_start(&b->worker, &b->job, err);
 }
 
 /* Starts the job at b->at, or the first one after it that starts. */
-static bool start_next(struct background *b)
+static void start_next(struct background *b)
 {
-	bool added = false;
-
 	for (; b->at < b->queue.n; b->at++) {
-		struct job job;
 		struct error err = { 0 };
 
-		if (session_job(b->s, current(b)->version, current(b)->method, &job, &err)) {
-			job.engine = current(b)->engine;
-			if (worker_start(&b->worker, &job, &err))
-				return added;
-		}
+		if (start(b, &err))
+			return;
 		add_failure(b, &err);
-		added = true;
 	}
 	background_stop(b);
-	return added;
 }
 
-bool background_start(struct background *b, struct session *s, struct error *err)
+static bool begin(struct background *b, struct session *s, bool timed, struct error *err)
 {
 	if (b->worker)
 		return error_set(err, ERROR_REFUSED, "a run is going on already; Esc stops it");
 	*b = (struct background){ .s = s };
-	for (int v = 0; v <= s->current; v += s->current ? s->current : 1)
+	s->nverify = 0;
+	for (int m = 0; m < s->program->nmethods && s->current; m++)
+		for (int after = 0; after < 2; after++)
+			vec_push(&b->mem, &b->queue, ((struct background_job){ after ? s->current : 0, m, ENGINE_FILED, true }));
+	for (int v = 0; timed && v <= s->current; v += s->current ? s->current : 1)
 		for (int m = 0; m < s->program->nmethods; m++)
-			for (enum engine e = 0; e < ENGINES; e++)
-				vec_push(&b->mem, &b->queue, ((struct background_job){ v, m, e }));
+			for (int e = 0; e < ENGINES; e++)
+				vec_push(&b->mem, &b->queue, ((struct background_job){ v, m, (enum engine)e, false }));
 	start_next(b);
 	return true;
+}
+
+bool background_bench(struct background *b, struct session *s, struct error *err)
+{
+	return begin(b, s, true, err);
+}
+
+bool background_verify(struct background *b, struct session *s, struct error *err)
+{
+	return begin(b, s, false, err);
 }
 
 int background_fd(const struct background *b)
@@ -64,29 +83,43 @@ int background_fd(const struct background *b)
 	return b->worker ? worker_fd(b->worker) : -1;
 }
 
-static void finish(struct background *b)
+static bool take(struct background *b, struct error *err)
 {
+	const struct background_job *j = current(b);
 	struct job_result r = { 0 };
-	struct error err = { 0 };
 
-	if (worker_result(b->worker, &r, &err))
-		add_row(b, (struct bench_row){ .setup_ms = r.setup_ms, .first_ms = r.first_ms, .stats = r.stats, .share = 1 });
-	else
-		add_failure(b, &err);
-	job_result_free(&r);
+	if (!worker_result(b->worker, &r, err))
+		return false;
+	if (!j->outputs) {
+		bool ok = session_add_bench(b->s, j->version, j->method, "module", &b->job, &r, err);
+
+		job_result_free(&r);
+		return ok;
+	}
+	if (j->version) {
+		if (b->has_before)
+			session_add_verify(b->s, j->method, "before-after", &b->before, &r);
+		job_result_free(&r);
+		drop_before(b);
+	} else {
+		b->before = r;
+		b->has_before = true;
+	}
+	return true;
 }
 
 bool background_step(struct background *b)
 {
 	struct error err = { 0 };
+	enum worker_state state;
 
 	if (!b->worker)
 		return false;
-	switch (worker_step(b->worker, &err)) {
-	case WORKER_RUNNING: return false;
-	case WORKER_DONE: finish(b); break;
-	case WORKER_FAILED: add_failure(b, &err); break;
-	}
+	state = worker_step(b->worker, &err);
+	if (state == WORKER_RUNNING)
+		return false;
+	if (state == WORKER_FAILED || !take(b, &err))
+		add_failure(b, &err);
 	worker_stop(b->worker);
 	b->worker = NULL;
 	b->at++;
@@ -99,6 +132,7 @@ void background_stop(struct background *b)
 	if (b->worker)
 		worker_stop(b->worker);
 	b->worker = NULL;
+	drop_before(b);
 	arena_free(&b->mem);
 	b->queue.n = b->queue.cap = b->at = 0;
 	b->queue.at = NULL;
@@ -108,7 +142,7 @@ void background_what(const struct background *b, char *buf, size_t bytes, double
 {
 	const struct background_job *j = current(b);
 
-	snprintf(buf, bytes, "%s %s, %s", b->s->program->method[j->method]->method, j->version ? "after" : "before",
-		 engine_names[j->engine]);
+	snprintf(buf, bytes, "%s %s %s, %s", j->outputs ? "outputs of" : "timing", b->s->program->method[j->method]->method,
+		 j->version ? "after" : "before", engine_names[j->engine]);
 	*part = worker_progress(b->worker);
 }

@@ -1,4 +1,4 @@
-/* background.h - a bench that runs while the pages live: jobs in a queue, one worker at a time, never waited for.
+/* background.h - runs while the pages live: jobs in a queue, one worker at a time, never waited for.
  *
  * Poll background_fd and call background_step when it is readable; rows are added to the session as jobs end. */
 #ifndef INSPECT_BACKGROUND_H
@@ -6,21 +6,27 @@
 
 #include "core/session/session.h"
 
-struct background_job { int version, method; enum engine engine; };
+/* Timed, or run once for its outputs; the outputs of two jobs in a row of one method are compared. */
+struct background_job { int version, method; enum engine engine; bool outputs; };
 
 struct background {
 	struct session *s;
 	struct arena mem;
 	struct { struct background_job *at; int n, cap; } queue;
-	int at;			/* the job that runs */
-	struct worker *worker;	/* NULL: nothing runs */
+	int at;				/* the job that runs */
+	struct job job;
+	struct worker *worker;		/* NULL: nothing runs */
+	struct job_result before;	/* outputs of the first of two */
+	bool has_before;
+	char failed[512];		/* why outputs could not be compared */
 };
 
-/* All engines, for every method of the file and of the current version. */
-bool background_start(struct background *b, struct session *s, struct error *err);
+/* Times all engines, for every method of the file and of the current version; compares the outputs of both. */
+bool background_bench(struct background *b, struct session *s, struct error *err);
+/* Only compares the outputs of the file and the current version. */
+bool background_verify(struct background *b, struct session *s, struct error *err);
 int background_fd(const struct background *b);	/* -1: nothing runs */
-/* True when rows were added. A job that fails becomes a failed row; an error is one of our own. */
-bool background_step(struct background *b);
+bool background_step(struct background *b);	/* true when a job ended */
 void background_stop(struct background *b);
 /* What runs now, for a line on the screen. */
 void background_what(const struct background *b, char *buf, size_t bytes, double *part);

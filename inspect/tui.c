@@ -35,7 +35,7 @@ struct tui {
 	struct background run;
 	struct prompt prompt;
 	char search[256], message[512], write_to[1024];
-	bool bad, quit;
+	bool bad, quit, timing;	/* timing: what runs in the background is a bench */
 };
 
 static void say(struct tui *t, bool bad, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -160,16 +160,54 @@ static int delegates(const struct method_facts *f)
 	return f->ndelegates;
 }
 
+/* A run is of versions that an edit may drop. Timing is stopped by a person only, comparing starts anew anyway. */
+static bool may_edit(struct tui *t)
+{
+	if (background_fd(&t->run) >= 0 && t->timing) {
+		say(t, true, "a run is going on; Esc stops it");
+		return false;
+	}
+	background_stop(&t->run);
+	return true;
+}
+
+/* Every edit is tried out: both versions on the same inputs. */
+static void compare(struct tui *t)
+{
+	struct error err = { 0 };
+
+	t->timing = false;
+	if (t->s->current && !background_verify(&t->run, t->s, &err))
+		say(t, true, "%s", err.text);
+}
+
+/* What the comparison gave, once all of it has ended. */
+static void say_compared(struct tui *t)
+{
+	double worst = 0;
+	bool ok = true;
+
+	if (*t->run.failed) {
+		say(t, true, "outputs not compared: %s", t->run.failed);
+		return;
+	}
+	for (int i = 0; i < t->s->nverify; i++) {
+		worst = worst > t->s->verify[i].max_abs_diff ? worst : t->s->verify[i].max_abs_diff;
+		ok = ok && t->s->verify[i].ok;
+	}
+	if (t->s->nverify)
+		say(t, !ok, ok ? "same outputs, largest difference %.1e.  b times it, w writes it, u undoes" :
+		    "OUTPUTS DIFFER by %.3g: do not use this.  u undoes", worst);
+}
+
 static void apply(struct tui *t, const enum apply_step *step, int n, const char *nothing)
 {
 	int out = sum(t, left_out), parts = sum(t, delegates);
 	struct error err = { 0 };
 	bool changed, fine;
 
-	if (background_fd(&t->run) >= 0) {
-		say(t, true, "a run is going on; Esc stops it");
+	if (!may_edit(t))
 		return;
-	}
 	forget_all(t);
 	fine = edit_apply(&t->edits, t->s, step, n, &changed, &err);
 	rebuild(t);
@@ -178,8 +216,9 @@ static void apply(struct tui *t, const enum apply_step *step, int n, const char 
 	else if (!changed)
 		say(t, false, "%s", nothing);
 	else
-		say(t, false, "done: left out %d, now %d; delegates %d, now %d.  b times it, w writes it, u undoes", out, sum(t, left_out),
-		    parts, sum(t, delegates));
+		say(t, false, "left out %d, now %d; delegates %d, now %d", out, sum(t, left_out), parts, sum(t, delegates));
+	if (fine && changed)
+		compare(t);
 }
 
 static void apply_fold(struct tui *t)
@@ -231,6 +270,8 @@ static void mark(struct tui *t)
 
 static void step_back(struct tui *t)
 {
+	if (!may_edit(t))
+		return;
 	forget_all(t);
 	say(t, false, edit_undo(&t->edits, t->s) ? "undone; r brings it back" : "nothing to undo");
 	rebuild(t);
@@ -238,6 +279,8 @@ static void step_back(struct tui *t)
 
 static void step_forth(struct tui *t)
 {
+	if (!may_edit(t))
+		return;
 	forget_all(t);
 	say(t, false, edit_redo(&t->edits, t->s) ? "done again" : "nothing to redo");
 	rebuild(t);
@@ -342,10 +385,14 @@ static void bench(struct tui *t)
 {
 	struct error err = { 0 };
 
-	if (!background_start(&t->run, t->s, &err))
+	if (!may_edit(t))
+		return;
+	if (!background_bench(&t->run, t->s, &err)) {
 		say(t, true, "%s", err.text);
-	else
+	} else {
+		t->timing = true;
 		open_page(t, PAGE_BENCH, t->ui.method, "");
+	}
 }
 
 static void stop(struct tui *t)
@@ -477,8 +524,11 @@ static int loop(struct tui *t)
 			return 128 + sig;
 		if (!take_keys(t, fd[0].revents & (POLLIN | POLLHUP | POLLERR)))
 			return 128 + SIGHUP;
-		if (fd[1].fd >= 0 && fd[1].revents && background_step(&t->run) && t->at == PAGE_BENCH)
-			rebuild(t);
+		if (fd[1].fd >= 0 && fd[1].revents && background_fd(&t->run) == fd[1].fd && background_step(&t->run)) {
+			rebuild(t);	/* times and warnings show on every page */
+			if (background_fd(&t->run) < 0)
+				say_compared(t);
+		}
 	}
 	return 0;
 }

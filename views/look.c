@@ -203,6 +203,8 @@ void look_fast_name(const char *path, struct str *out)
 
 	if (!strcmp(path, "-"))
 		name = "model";
+	if (!strncmp(name, "the ", 4))	/* the demo has no file */
+		name += 4;
 	dot = strrchr(name, '.');
 	str_addn(out, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
 	str_add(out, ".fast.pte");
@@ -228,13 +230,20 @@ void look_command(const struct session *s, unsigned needs, struct str *out)
 	look_fast_name(path, &name);
 	str_add(out, " -o ");
 	text_shell(out, str_text(&name));
-	str_add(out, " ");
-	text_shell(out, path);
+	if (!look_is_demo(s)) {
+		str_add(out, " ");
+		text_shell(out, path);
+	}
 	for (int i = 0; i < s->ndata_paths; i++) {
 		str_add(out, " ");
 		text_shell(out, s->data_path[i]);
 	}
 	str_free(&name);
+}
+
+bool look_is_demo(const struct session *s)
+{
+	return s->in_memory && strcmp(look_path(s), "-");
 }
 
 const char *look_path(const struct session *s)

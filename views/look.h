@@ -57,5 +57,6 @@ struct constant_row *look_constants(const struct session *s, const struct versio
 
 const char *look_file(const struct session *s, int home);	/* name of a data file, NULL for the program */
 const char *look_path(const struct session *s);
+bool look_is_demo(const struct session *s);	/* it has no file that a command could name */
 
 #endif

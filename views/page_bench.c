@@ -154,7 +154,7 @@ static void pane(const struct page *p, const struct ui *ui, int row, struct text
 	static const enum engine order[ENGINES] = { ENGINE_PORTABLE, ENGINE_FILED, ENGINE_XNNPACK };
 	const struct bench_line *l = line_of(p, row);
 	double most = 0;
-	char n[5][TEXT_NUMBER];
+	char n[4][TEXT_NUMBER];
 
 	for (int e = 0; e < ENGINES; e++)
 		most = fmax(most, fmax(0, median(l->engine[e])));
@@ -169,10 +169,13 @@ static void pane(const struct page *p, const struct ui *ui, int row, struct text
 			text_fold(t, 18, 10, b->failed);
 			continue;
 		}
-		ui_bar(ui, most > 0 ? b->stats.median / most : 0, 20, &bar);
-		text_add(t, "%-9s %9s  p90 %s, min %s, first %s, set-up %s, %d runs  %s\n", engine_names[order[i]],
-			 text_ms(n[0], b->stats.median), text_ms(n[1], b->stats.p90), text_ms(n[2], b->stats.min),
-			 text_ms(n[3], b->first_ms), text_ms(n[4], b->setup_ms), b->stats.runs, str_text(&bar));
+		ui_bar(ui, most > 0 ? b->stats.median / most : 0, 8, &bar);
+		str_addf(&bar, "%*s", 8 - text_columns(str_text(&bar)), "");
+		text_add(t, "%-9s %9s %s p90 %s", engine_names[order[i]], text_ms(n[0], b->stats.median), str_text(&bar),
+			 text_ms(n[1], b->stats.p90));
+		if (!l->subject)
+			text_add(t, ", first %s, set-up %s, %d runs", text_ms(n[2], b->first_ms), text_ms(n[3], b->setup_ms), b->stats.runs);
+		text_add(t, "\n");
 		str_free(&bar);
 	}
 }

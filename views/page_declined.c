@@ -138,6 +138,8 @@ static void pane(const struct page *p, const struct ui *ui, int row, struct text
 
 	if (!d->row) {
 		text_add(t, "%d node%s: %s. Grouped by %s; t groups another way.\n", d->n, d->n == 1 ? "" : "s", d->group, by[p->setting]);
+		if (p->sort < 0 && d[1].row->story)	/* the heaviest of the group is next */
+			text_fold(t, 0, 0, d[1].row->story);
 		return;
 	}
 	if (d->row->story && *d->row->story)

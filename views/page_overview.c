@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-enum { WORST_SHOWN = 5 };
+enum { WORST_SHOWN = 4 };
 
-enum line_kind { LINE_METHOD, LINE_NODES, LINE_WORK, LINE_DELEGATES, LINE_LEFT_OUT, LINE_MEMORY, LINE_WARNING, LINE_SLOW,
-	LINE_MORE, LINE_FIX, LINE_FINE };
+enum line_kind { LINE_METHOD, LINE_NODES, LINE_WORK, LINE_FIX, LINE_FINE, LINE_SLOW, LINE_MORE, LINE_LEFT_OUT, LINE_DELEGATES,
+	LINE_MEMORY, LINE_WARNING };
 
 struct line {
 	enum line_kind kind;
@@ -37,21 +37,20 @@ static void build_method(struct page *p, const struct ui *ui, struct lines *l, i
 	int n;
 	const struct node_row **row = look_declined_rows(f, &p->mem, &n);
 
-	for (enum line_kind k = LINE_METHOD; k <= LINE_MEMORY; k++)
+	for (int i = 0; i < n; i++)
+		needs |= look_needs(row[i]->fix);
+	for (enum line_kind k = LINE_METHOD; k <= LINE_WORK; k++)
+		add(p, l, (struct line){ .kind = k, .method = m });
+	if (needs || !n)
+		add(p, l, (struct line){ .kind = n ? LINE_FIX : LINE_FINE, .method = m, .n = (int)needs });
+	for (int i = 0; i < n && i < WORST_SHOWN; i++)
+		add(p, l, (struct line){ .kind = LINE_SLOW, .method = m, .row = row[i] });
+	if (n > WORST_SHOWN)
+		add(p, l, (struct line){ .kind = LINE_MORE, .method = m, .n = n - WORST_SHOWN });
+	for (enum line_kind k = LINE_LEFT_OUT; k <= LINE_MEMORY; k++)
 		add(p, l, (struct line){ .kind = k, .method = m });
 	for (int i = 0; i < f->nwarnings; i++)
 		add(p, l, (struct line){ .kind = LINE_WARNING, .method = m, .warning = &f->warning[i] });
-	for (int i = 0; i < n; i++) {
-		needs |= look_needs(row[i]->fix);
-		if (i < WORST_SHOWN)
-			add(p, l, (struct line){ .kind = LINE_SLOW, .method = m, .row = row[i] });
-	}
-	if (n > WORST_SHOWN)
-		add(p, l, (struct line){ .kind = LINE_MORE, .method = m, .n = n - WORST_SHOWN });
-	if (needs)
-		add(p, l, (struct line){ .kind = LINE_FIX, .method = m, .n = (int)needs });
-	else if (!n)
-		add(p, l, (struct line){ .kind = LINE_FINE, .method = m });
 }
 
 static void build(struct page *p, const struct ui *ui)
@@ -146,7 +145,7 @@ static void cell(const struct page *p, const struct ui *ui, int row, int column,
 		break;
 	case LINE_WARNING: str_addf(s, "%s: %s", l->warning->code, l->warning->text); break;
 	case LINE_SLOW: slow(l, s); break;
-	case LINE_MORE: str_addf(s, "and %d lighter ones, page 3", l->n); break;
+	case LINE_MORE: str_addf(s, "and %d lighter one%s, page 3", l->n, l->n == 1 ? "" : "s"); break;
 	case LINE_FIX: fix((unsigned)l->n, s); break;
 	case LINE_FINE: str_add(s, "no kernel call is left outside delegates"); break;
 	}

@@ -242,7 +242,7 @@ static void section_declined(struct text *t, const struct report *r, const struc
 	for (int i = 0; i < n && i < DECLINED_MAX; i++)
 		declined_node(t, r, row[i]);
 	if (n > DECLINED_MAX)
-		text_add(t, "  and %d lighter ones; --table nodes lists all\n", n - DECLINED_MAX);
+		text_add(t, "  and %d lighter; --table nodes lists all\n", n - DECLINED_MAX);
 	arena_free(&mem);
 }
 
@@ -426,6 +426,8 @@ static void section_bench(struct text *t, const struct report *r)
 	if (!r->s->nbench)
 		return;
 	heading(t, "Bench, %d runs after %d warm-ups, %d thread%s", o->runs, o->warmup, o->threads, plural(o->threads));
+	if (*r->s->cpu.name)
+		field(t, STYLE_DIM, "on", "%s; %s; %s", r->s->cpu.name, r->s->cpu.isa, r->s->cpu.caches);
 	text_add(t, "  %-24s %-7s %-9s %9s %9s %8s %8s\n", "", "state", "engine", "median", "p90", "first", "set-up");
 	for (int i = 0; i < r->s->nbench; i++) {
 		if (r->s->bench[i].subject)

@@ -142,6 +142,8 @@ void text_fold(struct text *t, int at, int indent, const char *sentence)
 		size_t n = strcspn(s, " ");
 		int w;
 
+		if (!strncmp(s + n, " %", 2))	/* stays with its number */
+			n += 1 + strcspn(s + n + 1, " ");
 		str_clear(&word);
 		str_addn(&word, s, n);
 		w = text_columns(str_text(&word));

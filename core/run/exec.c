@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-
 static uint64_t now_ns(void)
 {
 	struct timespec t;

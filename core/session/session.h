@@ -99,6 +99,9 @@ bool session_add_bench(struct session *s, int version, int method, const char *b
 		       const struct job_result *r, struct error *err);
 void session_add_failure(struct session *s, int version, int method, enum engine engine, const char *why);
 
+/* Compares the outputs of two jobs that were given the same inputs, and adds verify rows. */
+void session_add_verify(struct session *s, int method, const char *pair, const struct job_result *a, const struct job_result *b);
+
 /* Runs both versions (and portable against XNNPACK) on the same inputs and adds verify rows. */
 bool session_verify(struct session *s, int before, int after, struct error *err);
 /* Times each method as filed, portable and through XNNPACK, for one version; adds bench rows, failed ones too. by:

@@ -104,7 +104,7 @@ static void add_verify(struct session *s, struct verify_row row)
 	s->verify[s->nverify++] = row;
 }
 
-static void compare_all(struct session *s, int method, const char *pair, const struct job_result *a, const struct job_result *b)
+void session_add_verify(struct session *s, int method, const char *pair, const struct job_result *a, const struct job_result *b)
 {
 	for (int i = 0; i < a->noutputs; i++) {
 		struct verify_row row = { .method = method, .pair = pair, .output = i };
@@ -125,7 +125,7 @@ static bool verify_pair(struct session *s, int method, const char *pair, struct 
 	bool ok = run_for_outputs(s, x.version, method, x.engine, &a, err) && run_for_outputs(s, y.version, method, y.engine, &b, err);
 
 	if (ok)
-		compare_all(s, method, pair, &a, &b);
+		session_add_verify(s, method, pair, &a, &b);
 	job_result_free(&a);
 	job_result_free(&b);
 	return ok;
