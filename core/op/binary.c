@@ -101,12 +101,12 @@ static bool shape_prelu(struct call *c, struct error *err)
 
 /* Kernels */
 
-static bool apply(struct call *c, const struct functor *f, enum kind k, enum kind r, void *ctx, int nin)
+static bool apply(struct call *c, row_fn *const *f, enum kind k, enum kind r, void *ctx, int nin)
 {
 	struct tensor *in[LOOP_MAX];
 	enum dtype common = call_common_dtype(c, "01");
 	/* a number takes the common dtype first, as in stock kernels: 300 added to i8 is 44 */
-	enum dtype t = k == KIND_I64 && !dtype_is_float(common) ? common : kind_dtype(k);
+	enum dtype t = k != KIND_F32 && k != KIND_F64 && !dtype_is_float(common) ? common : kind_dtype(k);
 
 	for (int i = 0; i < nin; i++)
 		in[i] = call_operand(c, i, t);
@@ -118,7 +118,8 @@ static bool apply(struct call *c, const struct functor *f, enum kind k, enum kin
 ROW2(name##_f32, float, float, f) \
 ROW2(name##_f64, double, double, d) \
 ROW2(name##_i64, int64_t, int64_t, i) \
-static const struct functor name##_functor = { name##_f32, name##_f64, name##_i64 };
+ROW2(name##_i32, int32_t, int32_t, i) \
+static row_fn *const name##_functor[KINDS] = { name##_f32, name##_f64, name##_i64, [KIND_I32] = name##_i32 };
 
 /* In unsigned arithmetic integers wrap. */
 #define WRAP(a, op, b) ((uint64_t)(a) op (uint64_t)(b))
@@ -140,14 +141,14 @@ ROW3(rsub_alpha_i64, int64_t, int64_t, WRAP(y, -, WRAP(z, *, x)))
 BINARY(maximum, x != x || x > y ? x : y, x != x || x > y ? x : y, x > y ? x : y)
 BINARY(minimum, x != x || x < y ? x : y, x != x || x < y ? x : y, x < y ? x : y)
 
-static bool common_kernel(struct call *c, const struct functor *f)
+static bool common_kernel(struct call *c, row_fn *const *f)
 {
 	enum kind k = kind_of(call_common_dtype(c, "01"));
 
 	return apply(c, f, k, k, NULL, 2);
 }
 
-static bool alpha_kernel(struct call *c, const struct functor *plain, const struct functor *scaled)
+static bool alpha_kernel(struct call *c, row_fn *const *plain, row_fn *const *scaled)
 {
 	enum kind k = kind_of(call_common_dtype(c, "01"));
 
@@ -158,38 +159,38 @@ static bool alpha_kernel(struct call *c, const struct functor *plain, const stru
 
 static bool add_kernel(struct call *c, struct error *err)
 {
-	static const struct functor scaled = { add_alpha_f32, add_alpha_f64, add_alpha_i64 };
+	static row_fn *const scaled[KINDS] = { add_alpha_f32, add_alpha_f64, add_alpha_i64 };
 
-	return alpha_kernel(c, &add_functor, &scaled);
+	return alpha_kernel(c, add_functor, scaled);
 }
 
 static bool sub_kernel(struct call *c, struct error *err)
 {
-	static const struct functor scaled = { sub_alpha_f32, sub_alpha_f64, sub_alpha_i64 };
+	static row_fn *const scaled[KINDS] = { sub_alpha_f32, sub_alpha_f64, sub_alpha_i64 };
 
-	return alpha_kernel(c, &sub_functor, &scaled);
+	return alpha_kernel(c, sub_functor, scaled);
 }
 
 static bool rsub_kernel(struct call *c, struct error *err)
 {
-	static const struct functor scaled = { rsub_alpha_f32, rsub_alpha_f64, rsub_alpha_i64 };
+	static row_fn *const scaled[KINDS] = { rsub_alpha_f32, rsub_alpha_f64, rsub_alpha_i64 };
 
-	return alpha_kernel(c, &rsub_functor, &scaled);
+	return alpha_kernel(c, rsub_functor, scaled);
 }
 
 static bool mul_kernel(struct call *c, struct error *err)
 {
-	return common_kernel(c, &mul_functor);
+	return common_kernel(c, mul_functor);
 }
 
 static bool maximum_kernel(struct call *c, struct error *err)
 {
-	return common_kernel(c, &maximum_functor);
+	return common_kernel(c, maximum_functor);
 }
 
 static bool minimum_kernel(struct call *c, struct error *err)
 {
-	return common_kernel(c, &minimum_functor);
+	return common_kernel(c, minimum_functor);
 }
 
 /* Floating point whatever the operands are. */
@@ -198,10 +199,10 @@ ROW2(name##_f32, float, float, f) \
 ROW2(name##_f64, double, double, d) \
 static bool name##_kernel(struct call *c, struct error *err) \
 { \
-	static const struct functor f2 = { name##_f32, name##_f64, NULL }; \
+	static row_fn *const f2[KINDS] = { name##_f32, name##_f64 }; \
 	enum kind k = kind_of(dtype_float(call_common_dtype(c, "01"))); \
  \
-	return apply(c, &f2, k, k, NULL, 2); \
+	return apply(c, f2, k, k, NULL, 2); \
 }
 FLOAT2(div, x / y, x / y)
 FLOAT2(atan2, atan2f(x, y), atan2(x, y))
@@ -251,7 +252,7 @@ BINARY(trunc_divide, truncf(x / y), trunc(x / y), divide(x, y, false, ctx))
 BINARY(floor_divide, flooredf(x, y), floored(x, y), divide(x, y, true, ctx))
 BINARY(remainder, REMAINDER(fmodf, x, y), REMAINDER(fmod, x, y), modulo(x, y, ctx))
 
-static bool dividing_kernel(struct call *c, const struct functor *f, struct error *err)
+static bool dividing_kernel(struct call *c, row_fn *const *f, struct error *err)
 {
 	enum kind k = kind_of(call_common_dtype(c, "01"));
 	bool zero = false;
@@ -264,17 +265,17 @@ static bool div_mode_kernel(struct call *c, struct error *err)
 {
 	if (!call_has(c, 2))
 		return div_kernel(c, err);
-	return dividing_kernel(c, *call_string(c, 2) == 't' ? &trunc_divide_functor : &floor_divide_functor, err);
+	return dividing_kernel(c, *call_string(c, 2) == 't' ? trunc_divide_functor : floor_divide_functor, err);
 }
 
 static bool floor_divide_kernel(struct call *c, struct error *err)
 {
-	return dividing_kernel(c, &floor_divide_functor, err);
+	return dividing_kernel(c, floor_divide_functor, err);
 }
 
 static bool remainder_kernel(struct call *c, struct error *err)
 {
-	return dividing_kernel(c, &remainder_functor, err);
+	return dividing_kernel(c, remainder_functor, err);
 }
 
 /* Integers go through double. */
@@ -288,11 +289,11 @@ ROW2(fmod_f64, double, double, fmod(x, y))
 
 static bool fmod_kernel(struct call *c, struct error *err)
 {
-	static const struct functor f = { fmod_f32, fmod_f64, NULL };
+	static row_fn *const f[KINDS] = { fmod_f32, fmod_f64 };
 
 	if (!dtype_is_float(call_common_dtype(c, "01")) && c->arg[1].kind != ARG_VALUE && !call_int(c, 1, 0))
 		return call_fail(c, err, "integer division by zero");
-	return apply(c, &f, wide_kind(c), wide_kind(c), NULL, 2);
+	return apply(c, f, wide_kind(c), wide_kind(c), NULL, 2);
 }
 
 ROW2(pow_f32, float, float, powf(x, y))
@@ -302,11 +303,12 @@ ROW1(square_f64, double, double, x * x)
 
 static bool pow_kernel(struct call *c, struct error *err)
 {
-	static const struct functor any = { pow_f32, pow_f64, NULL }, square = { square_f32, square_f64, NULL };
+	static row_fn *const any[KINDS] = { pow_f32, pow_f64 };
+	static row_fn *const square[KINDS] = { square_f32, square_f64 };
 
 	if (c->arg[1].kind != ARG_VALUE && call_double(c, 1, 0) == 2)
-		return apply(c, &square, wide_kind(c), wide_kind(c), NULL, 1);
-	return apply(c, &any, wide_kind(c), wide_kind(c), NULL, 2);
+		return apply(c, square, wide_kind(c), wide_kind(c), NULL, 1);
+	return apply(c, any, wide_kind(c), wide_kind(c), NULL, 2);
 }
 
 /* Bits. A shift by as much as the width or more, or by less than nothing, gives 0 (left), or the sign (right);
@@ -320,9 +322,14 @@ static int64_t shift(int64_t x, int64_t by, bool left)
 
 #define BITS(name, expr) \
 ROW2(name##_i64, int64_t, int64_t, expr) \
+ROW2(name##_i32, int32_t, int32_t, expr) \
+ROW2(name##_truth, uint8_t, uint8_t, expr) \
 static bool name##_kernel(struct call *c, struct error *err) \
 { \
-	return apply(c, &(struct functor){ NULL, NULL, name##_i64 }, KIND_I64, KIND_I64, NULL, 2); \
+	static row_fn *const f[KINDS] = { [KIND_I64] = name##_i64, [KIND_BOOL] = name##_truth, [KIND_I32] = name##_i32 }; \
+	enum kind k = call_common_dtype(c, "01") == DTYPE_BOOL ? KIND_BOOL : KIND_I64; \
+ \
+	return apply(c, f, k, k, NULL, 2); \
 }
 BITS(bitwise_and, x & y)
 BITS(bitwise_or, x | y)
@@ -343,17 +350,18 @@ CLAMP(int64_t, i64)
 
 static bool clamp_kernel(struct call *c, struct error *err)
 {
-	static const struct functor low = { clamp_low_f32, clamp_low_f64, clamp_low_i64 },
-		high = { clamp_high_f32, clamp_high_f64, clamp_high_i64 }, both = { clamp_f32, clamp_f64, clamp_i64 };
+	static row_fn *const low[KINDS] = { clamp_low_f32, clamp_low_f64, clamp_low_i64 };
+	static row_fn *const high[KINDS] = { clamp_high_f32, clamp_high_f64, clamp_high_i64 };
+	static row_fn *const both[KINDS] = { clamp_f32, clamp_f64, clamp_i64 };
 	enum dtype common = call_common_dtype(c, "012");
 	enum kind k = kind_of(common);
 	enum dtype t = k == KIND_I64 ? common : kind_dtype(k);
 	struct tensor *self = call_tensor(c, 0), *min = call_operand(c, 1, t), *max = call_operand(c, 2, t);
 
 	if (min && max)
-		map_run(&both, k, k, NULL, c->out[0], (struct tensor *[]){ self, min, max }, 3);
+		map_run(both, k, k, NULL, c->out[0], (struct tensor *[]){ self, min, max }, 3);
 	else
-		map_run(min ? &low : &high, k, k, NULL, c->out[0], (struct tensor *[]){ self, min ? min : max }, 2);
+		map_run(min ? low : high, k, k, NULL, c->out[0], (struct tensor *[]){ self, min ? min : max }, 2);
 	return true;
 }
 
@@ -370,7 +378,7 @@ static bool prelu_kernel(struct call *c, struct error *err)
 		size[d] = d == 1 ? tensor_numel(&weight) : 1;
 	if (self->rank)
 		tensor_set_type(&weight, weight.dtype, self->rank, size);
-	map_run(&(struct functor){ prelu_f32, prelu_f64, NULL }, k, k, NULL, c->out[0],
+	map_run((row_fn *const[KINDS]){ prelu_f32, prelu_f64 }, k, k, NULL, c->out[0],
 		(struct tensor *[]){ self, &weight }, 2);
 	return true;
 }

@@ -11,7 +11,7 @@ static bool shape_compare(struct call *c, struct error *err)
 }
 
 /* Stock kernels compare two dtypes in f32 as soon as one is a float: f64 with f32, too, where eager takes f64. */
-static bool apply(struct call *c, const struct functor *f)
+static bool apply(struct call *c, row_fn *const *f)
 {
 	enum dtype common = call_common_dtype(c, "01");
 	const struct tensor *a = call_tensor(c, 0), *b = c->op->schema[1] == 'T' ? call_tensor(c, 1) : a;
@@ -31,11 +31,12 @@ static bool apply(struct call *c, const struct functor *f)
 ROW2(name##_f32, float, uint8_t, expr) \
 ROW2(name##_f64, double, uint8_t, expr) \
 ROW2(name##_i64, int64_t, uint8_t, expr) \
+ROW2(name##_i32, int32_t, uint8_t, expr) \
 static bool name##_kernel(struct call *c, struct error *err) \
 { \
-	static const struct functor f = { name##_f32, name##_f64, name##_i64 }; \
+	static row_fn *const f[KINDS] = { name##_f32, name##_f64, name##_i64, [KIND_I32] = name##_i32 }; \
  \
-	return apply(c, &f); \
+	return apply(c, f); \
 }
 COMPARE(eq, x == y)
 COMPARE(ne, x != y)
@@ -43,9 +44,20 @@ COMPARE(lt, x < y)
 COMPARE(le, x <= y)
 COMPARE(gt, x > y)
 COMPARE(ge, x >= y)
-COMPARE(logical_and, x != 0 && y != 0)
-COMPARE(logical_or, x != 0 || y != 0)
-COMPARE(logical_xor, (x != 0) != (y != 0))
+
+/* Logic looks at nothing but truth. */
+#define LOGIC_KERNEL(name, expr) \
+ROW2(name##_truth, uint8_t, uint8_t, expr) \
+static bool name##_kernel(struct call *c, struct error *err) \
+{ \
+	static row_fn *const f[KINDS] = { [KIND_BOOL] = name##_truth }; \
+ \
+	map_run(f, KIND_BOOL, KIND_BOOL, NULL, c->out[0], (struct tensor *[]){ call_tensor(c, 0), call_tensor(c, 1) }, 2); \
+	return true; \
+}
+LOGIC_KERNEL(logical_and, x & y)
+LOGIC_KERNEL(logical_or, x | y)
+LOGIC_KERNEL(logical_xor, x ^ y)
 
 /* allclose: one answer for all elements; equal_nan is not looked at, and infinities are never close. */
 

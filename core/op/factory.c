@@ -168,8 +168,8 @@ static bool arange_kernel(struct call *c, struct error *err)
 	for (int64_t at = 0; at < out->size[0]; at += LOOP_CHUNK) {
 		int64_t n = out->size[0] - at < LOOP_CHUNK ? out->size[0] - at : LOOP_CHUNK;
 
-		for (int64_t i = 0; i < n; i++)
-			v[i] = start + (double)(at + i) * step;
+		for (int i = 0; i < (int)n; i++)
+			v[i] = start + ((double)at + i) * step;
 		kind_store(KIND_F64, v, out->dtype, (char *)out->data + (size_t)at * width, 1, n);
 	}
 	return true;

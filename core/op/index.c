@@ -78,6 +78,7 @@ struct move_run {
 	else \
 		for (int64_t i = 0; i < n; i++) b[i * step[1] + at[i * step[2]]] = o[i * step[0]]; } break
 
+/* Sums are rounded to the dtype at every step. */
 static void add_one(enum dtype t, void *to, const void *from)
 {
 	enum kind k = kind_of(t);
@@ -100,15 +101,23 @@ static void move_row(void *ctx, char *const *p, const int64_t *step, int64_t n)
 	const int64_t *at = (const int64_t *)p[2];
 	int64_t width = (int64_t)r->width;
 
-	if (r->how == ADD) {
-		for (int64_t i = 0; i < n; i++)
-			add_one(r->dtype, p[1] + (i * step[1] + at[i * step[2]]) * width, p[0] + i * step[0] * width);
-		return;
-	}
-	if (!step[2] && step[0] == 1 && step[1] == 1) {	/* one index for the whole row */
+	if (!step[2] && step[0] == 1 && step[1] == 1 && r->how != ADD) {	/* one index for the whole row */
 		char *base = p[1] + at[0] * width;
 
 		memcpy(r->how == TAKE ? p[0] : base, r->how == TAKE ? base : p[0], (size_t)(n * width));
+		return;
+	}
+	if (r->how == ADD && r->dtype == DTYPE_F32) {
+		float *base = (float *)p[1];
+		const float *other = (const float *)p[0];
+
+		for (int64_t i = 0; i < n; i++)
+			base[i * step[1] + at[i * step[2]]] += other[i * step[0]];
+		return;
+	}
+	if (r->how == ADD) {
+		for (int64_t i = 0; i < n; i++)
+			add_one(r->dtype, p[1] + (i * step[1] + at[i * step[2]]) * width, p[0] + i * step[0] * width);
 		return;
 	}
 	switch (r->width) {

@@ -7,6 +7,7 @@
 void loop_start(struct loop *l, int rank, const int64_t *size)
 {
 	l->ntensors = l->lead = 0;
+	l->free_order = false;
 	l->rank = rank;
 	memcpy(l->size, size, (size_t)rank * sizeof *size);
 }
@@ -72,13 +73,29 @@ static void loop_merge(struct loop *l)
 			l->size[d + 1] *= l->size[d];
 			drop_dim(l, d);
 		}
+	if (l->free_order && l->rank > 1 && l->size[l->rank - 1] < 8 && l->size[l->rank - 2] > 2 * l->size[l->rank - 1])
+		swap_dims(l, l->rank - 2, l->rank - 1);
+}
+
+/* Next place in the dimensions outside d: false at the end. */
+static bool advance(const struct loop *l, int64_t *index, char **p, int d)
+{
+	for (; d >= 0; d--) {
+		bool wraps = ++index[d] == l->size[d];
+
+		for (int k = 0; k < l->ntensors; k++)
+			p[k] += (wraps ? l->step[k][d] * (1 - l->size[d]) : l->step[k][d]) * (int64_t)l->width[k];
+		if (!wraps)
+			return true;
+		index[d] = 0;
+	}
+	return false;
 }
 
 void loop_run(struct loop *l, loop_fn *f, void *ctx)
 {
-	static const int64_t none[LOOP_MAX];
-	int64_t index[MAX_RANK] = { 0 }, step[LOOP_MAX] = { 0 };
-	char *p[LOOP_MAX];
+	int64_t index[MAX_RANK] = { 0 }, step[LOOP_MAX] = { 0 }, next[LOOP_MAX] = { 0 }, rows = 1, n = 1;
+	char *p[LOOP_MAX], *q[LOOP_MAX];
 	int last;
 
 	for (int d = 0; d < l->rank; d++)
@@ -87,26 +104,20 @@ void loop_run(struct loop *l, loop_fn *f, void *ctx)
 	loop_merge(l);
 	memcpy(p, l->data, sizeof p);
 	last = l->rank - 1;
-	if (last < 0) {
-		f(ctx, p, none, 1);
-		return;
-	}
-	for (int k = 0; k < l->ntensors; k++)
+	for (int k = 0; k < l->ntensors && last >= 0; k++) {
 		step[k] = l->step[k][last];
-	for (;;) {
-		int d = last - 1;
-
-		f(ctx, p, step, l->size[last]);
-		for (; d >= 0 && ++index[d] == l->size[d]; d--) {
-			index[d] = 0;
-			for (int k = 0; k < l->ntensors; k++)
-				p[k] -= l->step[k][d] * (l->size[d] - 1) * (int64_t)l->width[k];
-		}
-		if (d < 0)
-			return;
-		for (int k = 0; k < l->ntensors; k++)
-			p[k] += l->step[k][d] * (int64_t)l->width[k];
+		next[k] = last ? l->step[k][last - 1] * (int64_t)l->width[k] : 0;
 	}
+	n = last >= 0 ? l->size[last] : 1;
+	rows = last > 0 ? l->size[last - 1] : 1;
+	do {
+		memcpy(q, p, sizeof q);
+		for (int64_t i = 0; i < rows; i++) {
+			f(ctx, q, step, n);
+			for (int k = 0; k < LOOP_MAX; k++)
+				q[k] += next[k];
+		}
+	} while (advance(l, index, p, last - 2));
 }
 
 /* Conversion */
@@ -118,7 +129,7 @@ enum kind kind_of(enum dtype t)
 
 enum dtype kind_dtype(enum kind k)
 {
-	static const enum dtype type[] = { DTYPE_F32, DTYPE_F64, DTYPE_I64, DTYPE_BOOL };
+	static const enum dtype type[] = { DTYPE_F32, DTYPE_F64, DTYPE_I64, DTYPE_BOOL, DTYPE_I32 };
 
 	return type[k];
 }
@@ -152,9 +163,24 @@ static void name(void *dst, enum dtype t, const void *src, int64_t step, int64_t
 	case DTYPE_U64: LOAD(uint64_t, (D)s[at]); \
 	} \
 }
+static void load_bool(void *dst, enum dtype t, const void *src, int64_t step, int64_t n)
+{
+	uint8_t *d = dst;
+
+	switch ((int)t) {
+	case DTYPE_U8: case DTYPE_I8: case DTYPE_BOOL: LOAD(uint8_t, s[at] != 0);
+	case DTYPE_I16: case DTYPE_U16: LOAD(uint16_t, s[at] != 0);
+	case DTYPE_I32: case DTYPE_U32: LOAD(uint32_t, s[at] != 0);
+	case DTYPE_I64: case DTYPE_U64: LOAD(uint64_t, s[at] != 0);
+	case DTYPE_F16: case DTYPE_BF16: LOAD(uint16_t, (s[at] & 0x7fff) != 0);
+	case DTYPE_F32: LOAD(float, s[at] != 0);
+	case DTYPE_F64: LOAD(double, s[at] != 0);
+	}
+}
 DEFINE_LOAD(load_f32, float)
 DEFINE_LOAD(load_f64, double)
 DEFINE_LOAD(load_i64, int64_t)
+DEFINE_LOAD(load_i32, int32_t)
 
 /* Small integers go through int32, as a C compiler does on the machines that stock kernels run on. */
 #define STORE(T, expr) { T *d = dst; EACH(step, n, at, d[at] = (T)(expr)) } break
@@ -182,11 +208,14 @@ static void name(const void *src, enum dtype t, void *dst, int64_t step, int64_t
 DEFINE_STORE(store_f32, float, int32_t)
 DEFINE_STORE(store_f64, double, int32_t)
 DEFINE_STORE(store_i64, int64_t, int64_t)
+DEFINE_STORE(store_i32, int32_t, int32_t)
 DEFINE_STORE(store_bool, uint8_t, uint8_t)
 
 void kind_load(enum kind k, void *dst, enum dtype t, const void *src, int64_t step, int64_t n)
 {
-	static void (*const load[])(void *, enum dtype, const void *, int64_t, int64_t) = { load_f32, load_f64, load_i64 };
+	static void (*const load[])(void *, enum dtype, const void *, int64_t, int64_t) = {
+		load_f32, load_f64, load_i64, load_bool, load_i32,
+	};
 
 	load[k](dst, t, src, step, n);
 }
@@ -194,7 +223,7 @@ void kind_load(enum kind k, void *dst, enum dtype t, const void *src, int64_t st
 void kind_store(enum kind k, const void *src, enum dtype t, void *dst, int64_t step, int64_t n)
 {
 	static void (*const store[])(const void *, enum dtype, void *, int64_t, int64_t) = {
-		store_f32, store_f64, store_i64, store_bool,
+		store_f32, store_f64, store_i64, store_bool, store_i32,
 	};
 
 	store[k](src, t, dst, step, n);
@@ -208,7 +237,6 @@ struct map {
 	enum kind k, r;
 	enum dtype out, in[LOOP_MAX];
 	int nin;
-	size_t width;	/* of the kind computed in */
 };
 
 /* Inputs that are rows of the right kind are read in place, the rest through a buffer; likewise the output. */
@@ -238,11 +266,26 @@ static void map_row(void *ctx, char *const *p, const int64_t *step, int64_t n)
 	}
 }
 
-void map_run(const struct functor *f, enum kind k, enum kind r, void *ctx, struct tensor *out,
+static bool is_narrow(enum dtype t)
+{
+	return t == DTYPE_I32 || t == DTYPE_I16 || t == DTYPE_I8 || t == DTYPE_U8 || t == DTYPE_BOOL;
+}
+
+/* 32 bits are enough for integers that come from no more and go to no more: both wrap alike. */
+static enum kind narrow_kind(row_fn *const *f, enum kind k, const struct tensor *out, struct tensor *const *in, int nin)
+{
+	bool narrow = k == KIND_I64 && f[KIND_I32] && is_narrow(out->dtype);
+
+	for (int i = 0; i < nin; i++)
+		narrow = narrow && is_narrow(in[i]->dtype);
+	return narrow ? KIND_I32 : k;
+}
+
+void map_run(row_fn *const *f, enum kind k, enum kind r, void *ctx, struct tensor *out,
 	     struct tensor *const *in, int nin)
 {
-	row_fn *const fn[] = { f->f32, f->f64, f->i64 };
-	struct map m = { .f = fn[k], .ctx = ctx, .k = k, .r = r, .out = out->dtype, .nin = nin };
+	enum kind n = narrow_kind(f, k, out, in, nin);
+	struct map m = { .f = f[n], .ctx = ctx, .k = n, .r = r == k ? n : r, .out = out->dtype, .nin = nin };
 	struct loop l;
 
 	loop_start(&l, out->rank, out->size);
@@ -260,7 +303,12 @@ struct pair { uint64_t half[2]; };	/* complex numbers are only copied */
 
 #define COPY(T) { \
 	T *d = (T *)p[0]; const T *s = (const T *)p[1]; \
-	for (int64_t i = 0; i < n; i++) d[i * step[0]] = s[i * step[1]]; } break
+	if (step[0] == 1 && !step[1]) { \
+		const T v = *s; \
+		for (int64_t i = 0; i < n; i++) d[i] = v; \
+	} else { \
+		for (int64_t i = 0; i < n; i++) d[i * step[0]] = s[i * step[1]]; \
+	} } break
 
 static void copy_row(void *ctx, char *const *p, const int64_t *step, int64_t n)
 {
@@ -302,6 +350,7 @@ void tensor_copy(const struct tensor *dst, const struct tensor *src)
 	loop_start(&l, dst->rank, dst->size);
 	loop_add(&l, dst);
 	loop_add(&l, src);
+	l.free_order = true;
 	if (t[0] == t[1])
 		loop_run(&l, copy_row, &width);
 	else

@@ -13,6 +13,7 @@ enum { LOOP_MAX = 6, LOOP_CHUNK = 512 };
 struct loop {
 	int ntensors, rank;
 	int lead;				/* the tensor whose order the loop takes; the first unless set */
+	bool free_order;			/* elements may come in any order: short rows can be turned */
 	int64_t size[MAX_RANK];
 	int64_t step[LOOP_MAX][MAX_RANK];	/* elements; 0 where broadcast */
 	size_t width[LOOP_MAX];			/* bytes an element */
@@ -27,18 +28,21 @@ void loop_add(struct loop *l, const struct tensor *t);	/* aligned at the last di
 void loop_run(struct loop *l, loop_fn *f, void *ctx);
 
 /* The types kernels compute in: f16, bf16 and f32 in float, f64 in double, integers and bool in int64. */
-enum kind { KIND_F32, KIND_F64, KIND_I64, KIND_BOOL /* results only: uint8 0 or 1 */ };
+enum kind {
+	KIND_F32, KIND_F64, KIND_I64,
+	KIND_BOOL,	/* uint8, 0 or 1: truth */
+	KIND_I32,	/* in place of I64 where a functor has it and operands are no wider */
+	KINDS,
+};
 enum kind kind_of(enum dtype t);
 enum dtype kind_dtype(enum kind k);
 /* n elements of dtype t at src, step apart, to an array of the kind, and back. Conversion is C's; to bool: != 0. */
 void kind_load(enum kind k, void *dst, enum dtype t, const void *src, int64_t step, int64_t n);
 void kind_store(enum kind k, const void *src, enum dtype t, void *dst, int64_t step, int64_t n);
 
-/* Elementwise functors work on rows: out and in are arrays of n (never aliasing). */
+/* Elementwise functors work on rows: out and in are arrays of n (never aliasing). One for each kind that may be
+ * computed in: row_fn *const f[KINDS] = { f32, f64, i64 }, and [KIND_BOOL], [KIND_I32]. */
 typedef void row_fn(void *out, const void *const *in, int64_t n, void *ctx);
-struct functor {
-	row_fn *f32, *f64, *i64;	/* by the kind computed in; NULL where not allowed */
-};
 /* Writes the row of a functor: x, y, z are the elements of the inputs, of type T; expr is the result, of type R. */
 #define ROW1(name, T, R, expr) \
 static void name(void *out, const void *const *in, int64_t n, void *ctx) \
@@ -65,7 +69,7 @@ static void name(void *out, const void *const *in, int64_t n, void *ctx) \
 	for (int64_t i = 0; i < n; i++) { const T x = a[i], y = b[i], z = c[i]; o[i] = (R)(expr); } \
 }
 /* out = f(in...): inputs are broadcast to out and converted to kind k; the functor gives results of kind r. */
-void map_run(const struct functor *f, enum kind k, enum kind r, void *ctx, struct tensor *out,
+void map_run(row_fn *const *f, enum kind k, enum kind r, void *ctx, struct tensor *out,
 	     struct tensor *const *in, int nin);
 
 /* Copies src, broadcast, into dst; converts between dtypes. dst and src may be views of any strides. */

@@ -16,13 +16,14 @@ static bool where_shape(struct call *c, struct error *err)
 ROW3(where_f32, float, float, x != 0 ? y : z)
 ROW3(where_f64, double, double, x != 0 ? y : z)
 ROW3(where_i64, int64_t, int64_t, x != 0 ? y : z)
-static const struct functor where_functor = { where_f32, where_f64, where_i64 };
+ROW3(where_i32, int32_t, int32_t, x != 0 ? y : z)
+static row_fn *const where_functor[KINDS] = { where_f32, where_f64, where_i64, [KIND_I32] = where_i32 };
 
 static bool where_kernel(struct call *c, struct error *err)
 {
 	enum kind k = kind_of(call_common_dtype(c, "12"));
 
-	map_run(&where_functor, k, k, NULL, c->out[0],
+	map_run(where_functor, k, k, NULL, c->out[0],
 		(struct tensor *[]){ call_tensor(c, 0), call_tensor(c, 1), call_tensor(c, 2) }, 3);
 	return true;
 }
@@ -46,7 +47,7 @@ static bool masked_fill_kernel(struct call *c, struct error *err)
 	struct tensor *self = call_tensor(c, 0), *value = call_operand(c, 2, self->dtype);
 	enum kind k = kind_of(self->dtype);
 
-	map_run(&where_functor, k, k, NULL, c->out[0], (struct tensor *[]){ call_tensor(c, 1), value, self }, 3);
+	map_run(where_functor, k, k, NULL, c->out[0], (struct tensor *[]){ call_tensor(c, 1), value, self }, 3);
 	return true;
 }
 

@@ -14,7 +14,7 @@ enum { LANES = 8 };
 typedef void reduce_fn(void *acc, const void *x, const void *mean, int64_t n);
 
 struct reduction {
-	reduce_fn *along[3], *across[3];	/* n elements into one; n elements into n */
+	reduce_fn *along[KINDS], *across[KINDS];	/* n elements into one; n elements into n */
 	double start;				/* what an empty reduction gives; for integers saturated */
 };
 
@@ -76,9 +76,13 @@ REDUCTION(sum, 0, a + x, WRAP(a, +, x), a + x, WRAP(a, +, x), 0, 0)
 REDUCTION(prod, 1, a * x, WRAP(a, *, x), a * x, WRAP(a, *, x), 1, 1)
 REDUCTION(max, -INFINITY, NANMAX(a, x), NANMAX(a, x), NANMAX(a, x), NANMAX(a, x), -INFINITY, INT64_MIN)
 REDUCTION(min, INFINITY, NANMIN(a, x), NANMIN(a, x), NANMIN(a, x), NANMIN(a, x), INFINITY, INT64_MAX)
-REDUCTION(any, 0, a != 0 || x != 0, a || x, a != 0 || x != 0, a || x, 0, 0)
 /* squares of the distances from the mean */
 REDUCTION(square, 0, a + (x - m) * (x - m), a + (x - m) * (x - m), a + x, a + x, 0, 0)
+
+REDUCE_KIND(any_truth, uint8_t, 0, a | x, a | x)
+static const struct reduction any_reduction = {
+	{ [KIND_BOOL] = any_truth_along }, { [KIND_BOOL] = any_truth_across }, 0
+};
 
 /* The engine */
 
@@ -111,23 +115,44 @@ static void reduce_row(void *ctx, char *const *p, const int64_t *step, int64_t n
 	}
 }
 
-/* Elements that stay side by side: the product of the kept dimensions that are innermost in memory. */
-static int64_t kept_run(const struct tensor *t, const bool *reduced)
+/* Elements that lie side by side and are all kept, or all reduced: the product of the innermost dimensions. */
+static int64_t inner_run(const struct tensor *t, const bool *reduced, bool *kept)
 {
 	int64_t n = 1;
 
 	for (int i = t->rank - 1; i >= 0; i--) {
 		int d = t->dim_order[i];
 
-		if (reduced[d] && t->size[d] != 1)
+		if (t->size[d] == 1)
+			continue;
+		if (n == 1)
+			*kept = !reduced[d];
+		if (reduced[d] == *kept)
 			break;
 		n *= t->size[d];
 	}
 	return n;
 }
 
-/* An accumulator for each output: in's rank and dim order, size 1 where reduced, dtype of the kind. */
-static struct tensor accumulator(struct call *c, const struct tensor *in, const bool *reduced, enum kind k, double start)
+/* Too short rows are turned: reduced dimensions innermost, or outermost, in a loop that an imaginary tensor leads. */
+static void turn(struct loop *l, const struct tensor *acc, const bool *reduced, bool kept)
+{
+	struct tensor order = *acc;
+
+	for (int d = 0; d < acc->rank; d++)
+		if (reduced[d]) {
+			order.size[d] = l->size[d];
+			order.stride[d] = kept ? 0 : (INT64_C(1) << 24) * l->step[0][d];
+		}
+	l->lead = l->ntensors;
+	loop_add(l, &order);
+	l->width[l->lead] = 0;	/* nobody looks at its memory */
+}
+
+/* An accumulator for each output: in's rank and dim order, size 1 where reduced, dtype of the kind. Output `out` takes
+ * them itself if they lie in it as they should. */
+static struct tensor accumulator(struct call *c, const struct tensor *in, const bool *reduced, enum kind k, double start,
+				 const struct tensor *out)
 {
 	struct tensor acc = *in;
 	struct operand first = { .kind = ARG_DOUBLE, .d = start };
@@ -136,7 +161,10 @@ static struct tensor accumulator(struct call *c, const struct tensor *in, const 
 	for (int d = 0; d < in->rank; d++)
 		acc.size[d] = reduced[d] ? 1 : in->size[d];
 	tensor_set_strides(&acc);
-	acc.data = arena_alloc(c->scratch, (size_t)tensor_numel(&acc) * 8 + 8);
+	if (out && out->dtype == acc.dtype && tensor_is_default_order(in))
+		acc.data = out->data;
+	else
+		acc.data = arena_alloc(c->scratch, (size_t)tensor_numel(&acc) * 8 + 8);
 	if (k == KIND_I64 && isinf(start)) {
 		int64_t min, max;
 
@@ -148,10 +176,11 @@ static struct tensor accumulator(struct call *c, const struct tensor *in, const 
 }
 
 static struct tensor reduce(struct call *c, const struct reduction *f, const struct tensor *in, const bool *reduced,
-			    enum kind k, const struct tensor *mean)
+			    enum kind k, const struct tensor *mean, const struct tensor *out)
 {
-	struct tensor acc = accumulator(c, in, reduced, k, f->start);
+	struct tensor acc = accumulator(c, in, reduced, k, f->start, out);
 	struct reduce_run r = { .f = f, .kind = k, .in = in->dtype, .has_mean = mean };
+	bool kept = false;
 	struct loop l;
 
 	loop_start(&l, in->rank, in->size);
@@ -159,8 +188,8 @@ static struct tensor reduce(struct call *c, const struct reduction *f, const str
 	loop_add(&l, &acc);
 	if (mean)
 		loop_add(&l, mean);
-	if (kept_run(in, reduced) < 8)	/* too short a row: gather along the reduced dimensions instead */
-		l.lead = 1;
+	if (inner_run(in, reduced, &kept) < 8)
+		turn(&l, &acc, reduced, kept);
 	loop_run(&l, reduce_row, &r);
 	return acc;
 }
@@ -170,6 +199,8 @@ static void put_result(struct tensor *out, const struct tensor *acc, const bool 
 {
 	struct tensor view = *acc;
 
+	if (acc->data == out->data)
+		return;
 	view.rank = 0;
 	for (int d = 0; d < acc->rank; d++)
 		if (out->rank == acc->rank || !reduced[d]) {
@@ -305,7 +336,7 @@ static bool reduce_kernel(struct call *c, const struct reduction *f, struct erro
 
 	if (!marked_dims(c, reduced, err))
 		return false;
-	acc = reduce(c, f, call_tensor(c, 0), reduced, kind_of(c->out[0]->dtype), NULL);
+	acc = reduce(c, f, call_tensor(c, 0), reduced, kind_of(c->out[0]->dtype), NULL, c->out[0]);
 	put_result(c->out[0], &acc, reduced);
 	return true;
 }
@@ -328,7 +359,7 @@ static bool any_kernel(struct call *c, struct error *err)
 
 	if (!(c->op->schema[1] == 'A' && call_has(c, 1) && !call_length(c, 1)) && !marked_dims(c, reduced, err))
 		return false;
-	acc = reduce(c, &any_reduction, in, reduced, kind_of(in->dtype), NULL);
+	acc = reduce(c, &any_reduction, in, reduced, KIND_BOOL, NULL, c->out[0]);
 	put_result(c->out[0], &acc, reduced);
 	return true;
 }
@@ -341,7 +372,7 @@ static bool mean_kernel(struct call *c, struct error *err)
 
 	if (!marked_dims(c, reduced, err))
 		return false;
-	acc = reduce(c, &sum_reduction, in, reduced, kind_of(c->out[0]->dtype), NULL);
+	acc = reduce(c, &sum_reduction, in, reduced, kind_of(c->out[0]->dtype), NULL, c->out[0]);
 	divide(&acc, (double)reduced_numel(in, reduced));
 	put_result(c->out[0], &acc, reduced);
 	return true;
@@ -361,9 +392,9 @@ static bool var_kernel(struct call *c, struct error *err)
 		return false;
 	n = (double)reduced_numel(in, reduced);
 	less = unbiased >= 0 ? call_bool(c, unbiased, true) : call_double(c, correction, 1);
-	mean = reduce(c, &sum_reduction, in, reduced, k, NULL);
+	mean = reduce(c, &sum_reduction, in, reduced, k, NULL, c->nouts > 1 ? c->out[1] : NULL);
 	divide(&mean, n - less > 0 ? n : NAN);
-	acc = reduce(c, &square_reduction, in, reduced, k, &mean);
+	acc = reduce(c, &square_reduction, in, reduced, k, &mean, c->out[0]);
 	divide(&acc, n - less > 0 ? n - less : NAN);
 	put_result(c->out[0], &acc, reduced);
 	if (c->nouts > 1)

@@ -2,25 +2,68 @@
 
 #include <string.h>
 
-/* Functors: keep the best so far with its index. `better` compares x with the best, which is no NaN. */
+/* Functors: keep the best so far with its index. A NaN is better than all, and stays. */
 
 typedef void best_fn(void *best, int64_t *index, const void *x, int64_t at, int64_t n);
 
+enum { LANES = 16, BLOCK = 64 };
+
 #define BEST(name, T, op) \
+/* The best of n elements but NaN, and whether there is one */ \
+static T name##_peak(const T *restrict p, int64_t n, bool *nan) \
+{ \
+	T lane[LANES], best = p[0]; \
+	uint8_t bad[LANES] = { 0 }, any = 0; \
+	int64_t i = 0; \
+ \
+	for (int l = 0; l < LANES; l++) \
+		lane[l] = best; \
+	for (; i + LANES <= n; i += LANES) \
+		for (int l = 0; l < LANES; l++) { \
+			lane[l] = p[i + l] op lane[l] ? p[i + l] : lane[l]; \
+			bad[l] |= p[i + l] != p[i + l]; \
+		} \
+	for (int l = 0; l < LANES; l++) { \
+		best = best != best || lane[l] op best ? lane[l] : best; \
+		any |= bad[l]; \
+	} \
+	for (; i < n; i++) { \
+		best = p[i] op best ? p[i] : best; \
+		any |= p[i] != p[i]; \
+	} \
+	*nan = any || p[0] != p[0]; \
+	return best; \
+} \
+/* The first place of a value that is there, or of a NaN */ \
+static int64_t name##_find(const T *restrict p, int64_t n, T v, bool nan) \
+{ \
+	int64_t i = 0; \
+ \
+	for (; !nan && i + BLOCK <= n; i += BLOCK) { \
+		uint8_t any = 0; \
+ \
+		for (int l = 0; l < BLOCK; l++) \
+			any |= p[i + l] == v; \
+		if (any) \
+			break; \
+	} \
+	while (nan ? p[i] == p[i] : p[i] != v) \
+		i++; \
+	return i; \
+} \
 /* n elements, the first with index at, against one best */ \
 static void name##_along(void *best, int64_t *index, const void *in, int64_t at, int64_t n) \
 { \
-	const T *p = in; \
-	T b = *(T *)best; \
-	int64_t k = *index; \
+	T *b = best, peak; \
+	bool nan; \
  \
-	for (int64_t i = 0; i < n && b == b; i++) \
-		if (p[i] != p[i] || p[i] op b) { \
-			b = p[i]; \
-			k = at + i; \
-		} \
-	*(T *)best = b; \
-	*index = k; \
+	if (*b != *b) \
+		return; \
+	peak = name##_peak(in, n, &nan); \
+	if (nan || peak op *b) { \
+		*index = at + name##_find(in, n, peak, nan); \
+		*b = ((const T *)in)[*index - at]; \
+	} \
 } \
 /* n elements, all with index at, against n bests */ \
 static void name##_across(void *best, int64_t *index, const void *in, int64_t at, int64_t n) \
@@ -234,8 +277,7 @@ bool scan_cumsum_shape(struct call *c, struct error *err)
 	t = call_dtype(c, 2, dtype_is_float(in->dtype) ? in->dtype : DTYPE_I64);
 	if (!dtype_in(t, DTYPES_REALB))
 		return call_fail(c, err, "cannot sum to %s", dtype_name(t));
-	tensor_set_like(c->out[0], in);
-	c->out[0]->dtype = t;
+	tensor_set_type(c->out[0], t, in->rank, in->size);
 	return call_dim(c, 1, in->rank, &d, err);
 }
 
@@ -280,6 +322,32 @@ static void cumsum_row(void *ctx, char *const *p, const int64_t *step, int64_t n
 				     p[0] + i * step[0] * (int64_t)dtype_bytes(r->out));
 }
 
+ROW2(add_f32, float, float, x + y)
+ROW2(add_f64, double, double, x + y)
+ROW2(add_i64, int64_t, int64_t, (uint64_t)x + (uint64_t)y)
+
+/* Slice by slice: each is the slice before and one more of self. For dimensions that are not the innermost. */
+static void cumsum_slices(struct tensor out, struct tensor in, int d)
+{
+	static row_fn *const add[KINDS] = { add_f32, add_f64, add_i64 };
+	enum kind k = kind_of(out.dtype);
+	int64_t n = in.size[d], in_step = in.stride[d] * (int64_t)dtype_bytes(in.dtype);
+	int64_t out_step = out.stride[d] * (int64_t)dtype_bytes(out.dtype);
+
+	in.size[d] = out.size[d] = 1;
+	for (int64_t i = 0; i < n; i++) {
+		struct tensor before = out;
+
+		if (!i) {
+			tensor_copy(&out, &in);
+			continue;
+		}
+		in.data = (char *)in.data + in_step;
+		out.data = (char *)out.data + out_step;
+		map_run(add, k, k, NULL, &out, (struct tensor *[]){ &in, &before }, 2);
+	}
+}
+
 bool scan_cumsum(struct call *c, struct error *err)
 {
 	struct cumsum_run r = { .in = call_tensor(c, 0)->dtype, .out = c->out[0]->dtype };
@@ -289,6 +357,10 @@ bool scan_cumsum(struct call *c, struct error *err)
 
 	if (!call_dim(c, 1, in.rank, &d, err))
 		return false;
+	if (in.rank && in.stride[d] >= 64) {
+		cumsum_slices(out, in, d);
+		return true;
+	}
 	r.size = in.rank ? in.size[d] : 1;
 	r.in_stride = in.rank ? in.stride[d] : 1;
 	r.out_stride = in.rank ? out.stride[d] : 1;

@@ -329,38 +329,59 @@ static int64_t border_index(const struct call *c, int64_t i, int64_t size)
 	return i < size ? i : mirrors(c) ? 2 * size - i - 2 : size - 1;
 }
 
-/* One dimension: what lies inside at once, the border slice by slice. */
-static void pad_dim(const struct call *c, const struct tensor *out, const struct tensor *in, int d, int64_t before)
+/* Fills the border of dimension d, which begins at `before`, from `in`, which begins at `from`. */
+static void pad_dim(const struct call *c, const struct tensor *out, const struct tensor *in, int d, int64_t size,
+		    int64_t before, int64_t from)
 {
-	int64_t size = in->size[d], from = before < 0 ? -before : 0, to = out->size[d] - before;
-
-	to = to < size ? to : size;
 	for (int64_t i = 0; i < out->size[d]; i++) {
-		int64_t at = i - before;
-		bool inside = at == from && to > from;
-		struct tensor dst = narrow(*out, d, i, inside ? to - from : 1);
-		struct tensor src = narrow(*in, d, border_index(c, at, size), inside ? to - from : 1);
+		struct tensor dst, src;
 
+		if (i >= before && i < before + size)
+			continue;
+		dst = narrow(*out, d, i, 1);
+		src = narrow(*in, d, from + border_index(c, i - before, size), 1);
 		tensor_copy(&dst, &src);
-		i += inside ? to - from - 1 : 0;
 	}
 }
 
+/* What is inside goes to its place; then, dimension by dimension, the border is filled from what is there. A
+ * dimension that is cut takes its border from the whole, by way of a copy. */
 static bool border_pad_kernel(struct call *c, struct error *err)
 {
-	struct tensor in = *call_tensor(c, 0), out = in;
+	struct tensor in = *call_tensor(c, 0), *out = c->out[0], done = *out, inside;
 	int n = call_length(c, 1) / 2;
 
 	for (int i = 0; i < n; i++) {
+		int64_t before = call_item(c, 1, 2 * i), after = call_item(c, 1, 2 * i + 1);
 		int d = in.rank - 1 - i;
+		struct tensor cut = in;
 
-		out.size[d] = c->out[0]->size[d];
-		tensor_set_strides(&out);
-		out.data = arena_alloc(c->scratch, (size_t)tensor_numel(&out) * dtype_bytes(out.dtype));
-		if (i == n - 1)
-			out = *c->out[0];
-		pad_dim(c, &out, &in, d, call_item(c, 1, 2 * i));
-		in = out;
+		if (before >= 0 && after >= 0)
+			continue;
+		cut.size[d] = out->size[d];
+		tensor_set_strides(&cut);
+		cut.data = arena_alloc(c->scratch, (size_t)tensor_numel(&cut) * dtype_bytes(cut.dtype));
+		for (int64_t k = 0; k < cut.size[d]; k++) {
+			struct tensor dst = narrow(cut, d, k, 1), src = narrow(in, d, border_index(c, k - before, in.size[d]), 1);
+
+			tensor_copy(&dst, &src);
+		}
+		in = cut;
+	}
+	for (int d = in.rank - n; d < in.rank; d++)
+		if (in.size[d] != out->size[d])
+			done = narrow(done, d, call_item(c, 1, 2 * (in.rank - 1 - d)), in.size[d]);
+	inside = done;
+	tensor_copy(&inside, &in);
+	for (int d = in.rank - 1; d >= in.rank - n; d--) {
+		int64_t before = call_item(c, 1, 2 * (in.rank - 1 - d));
+		int64_t step = out->stride[d] * (int64_t)dtype_bytes(out->dtype);
+
+		if (in.size[d] == out->size[d])
+			continue;
+		done.data = (char *)done.data - before * step;
+		done.size[d] = out->size[d];
+		pad_dim(c, &done, &done, d, in.size[d], before, before);
 	}
 	return true;
 }
@@ -524,20 +545,16 @@ static bool tril_shape(struct call *c, struct error *err)
 static bool tril_kernel(struct call *c, struct error *err)
 {
 	struct tensor *in = call_tensor(c, 0), *out = c->out[0];
-	int rows = in->rank - 2, cols = in->rank - 1;
-	int64_t diagonal = call_int(c, 1, 0);
+	int64_t rows = in->size[in->rank - 2], cols = in->size[in->rank - 1], diagonal = call_int(c, 1, 0), n = tensor_numel(in);
+	size_t width = dtype_bytes(in->dtype);
+	char *row = out->data;
 
-	memset(out->data, 0, (size_t)tensor_numel(out) * dtype_bytes(out->dtype));
-	for (int64_t i = 0; i < in->size[rows]; i++) {
-		int64_t n = diagonal >= in->size[cols] ? in->size[cols] : i + diagonal + 1;
-		struct tensor dst, src;
+	tensor_copy(out, in);
+	for (int64_t r = 0; n && r < n / cols; r++, row += (size_t)cols * width) {
+		int64_t keep = diagonal >= cols ? cols : r % rows + diagonal + 1;
 
-		n = n > in->size[cols] ? in->size[cols] : n;
-		if (n <= 0)
-			continue;
-		dst = narrow(narrow(*out, rows, i, 1), cols, 0, n);
-		src = narrow(narrow(*in, rows, i, 1), cols, 0, n);
-		tensor_copy(&dst, &src);
+		keep = keep < 0 ? 0 : keep > cols ? cols : keep;
+		memset(row + (size_t)keep * width, 0, (size_t)(cols - keep) * width);
 	}
 	return true;
 }

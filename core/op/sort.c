@@ -46,8 +46,9 @@ static bool before(const struct item *a, const struct item *b)
 	return a->key < b->key || (a->key == b->key && a->index < b->index);
 }
 
-/* Sorting: merges runs of 1, 2, 4, ... between the two arrays; returns the one with the result. */
-static struct item *merge_sort(struct item *a, struct item *b, int64_t n)
+/* Both sorts are stable, work between two arrays, and return the one with the result. */
+
+static struct item *merge_sort(struct item *a, struct item *b, int64_t n)	/* runs of 1, 2, 4, ... */
 {
 	for (int64_t run = 1; run < n; run *= 2) {
 		struct item *swap = a;
@@ -58,6 +59,27 @@ static struct item *merge_sort(struct item *a, struct item *b, int64_t n)
 			for (int64_t k = at; k < end; k++)
 				b[k] = j >= end || (i < mid && a[i].key <= a[j].key) ? a[i++] : a[j++];
 		}
+		a = b;
+		b = swap;
+	}
+	return a;
+}
+
+static struct item *radix_sort(struct item *a, struct item *b, int64_t n)	/* byte by byte, the lowest first */
+{
+	for (int shift = 0; shift < 64; shift += 8) {
+		uint64_t sign = shift == 56 ? 0x80 : 0;
+		int64_t start[257] = { 0 };
+		struct item *swap = a;
+
+		for (int64_t i = 0; i < n; i++)
+			start[(((uint64_t)a[i].key >> shift & 0xff) ^ sign) + 1]++;
+		if (start[(((uint64_t)a[0].key >> shift & 0xff) ^ sign) + 1] == n)
+			continue;	/* all the same */
+		for (int v = 0; v < 256; v++)
+			start[v + 1] += start[v];
+		for (int64_t i = 0; i < n; i++)
+			b[start[((uint64_t)a[i].key >> shift & 0xff) ^ sign]++] = a[i];
 		a = b;
 		b = swap;
 	}
@@ -114,10 +136,10 @@ static void sort_one(const struct sort_run *r, char *value, int64_t *index, cons
 	size_t width = dtype_bytes(r->dtype);
 
 	make_items(item, r->dtype, self, r->stride, r->n, r->descending);
-	if (r->k < r->n)
+	if (r->k < r->n / 8)
 		choose_first(item, r->n, r->k);
 	else
-		item = merge_sort(item, r->other, r->n);
+		item = (r->n < 256 ? merge_sort : radix_sort)(item, r->other, r->n);
 	for (int64_t i = 0; i < r->k; i++) {
 		memcpy(value + (size_t)(i * r->value_stride) * width, self + (size_t)(item[i].index * r->stride) * width, width);
 		index[i * r->index_stride] = item[i].index;

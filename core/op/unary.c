@@ -87,7 +87,7 @@ static bool shape_glu(struct call *c, struct error *err)
 /* Kernels */
 
 /* Runs a functor on self and the numbers that follow it. */
-static bool apply(struct call *c, const struct functor *f, enum kind k, enum kind r)
+static bool apply(struct call *c, row_fn *const *f, enum kind k, enum kind r)
 {
 	struct tensor *in[LOOP_MAX] = { call_tensor(c, 0) };
 	int n = 1;
@@ -109,7 +109,7 @@ ROW1(name##_f32, float, float, f) \
 ROW1(name##_f64, double, double, d) \
 static bool name##_kernel(struct call *c, struct error *err) \
 { \
-	return apply(c, &(struct functor){ name##_f32, name##_f64, NULL }, float_kind(c), float_kind(c)); \
+	return apply(c, (row_fn *const[KINDS]){ name##_f32, name##_f64 }, float_kind(c), float_kind(c)); \
 }
 
 /* Computed in the dtype's own kind. */
@@ -121,7 +121,7 @@ static bool name##_kernel(struct call *c, struct error *err) \
 { \
 	enum kind k = kind_of(call_tensor(c, 0)->dtype); \
  \
-	return apply(c, &(struct functor){ name##_f32, name##_f64, name##_i64 }, k, k); \
+	return apply(c, (row_fn *const[KINDS]){ name##_f32, name##_f64, name##_i64 }, k, k); \
 }
 
 #define BOOL1(name, f, d) \
@@ -129,7 +129,7 @@ ROW1(name##_f32, float, uint8_t, f) \
 ROW1(name##_f64, double, uint8_t, d) \
 static bool name##_kernel(struct call *c, struct error *err) \
 { \
-	return apply(c, &(struct functor){ name##_f32, name##_f64, NULL }, float_kind(c), KIND_BOOL); \
+	return apply(c, (row_fn *const[KINDS]){ name##_f32, name##_f64 }, float_kind(c), KIND_BOOL); \
 }
 
 FLOAT1(acos, acosf(x), acos(x))
@@ -162,22 +162,27 @@ FLOAT1(hardswish, x * fminf(fmaxf(x + 3, 0), 6) / 6, x * fmin(fmax(x + 3, 0), 6)
 
 REAL1(abs, fabsf(x), fabs(x), x < 0 ? -(uint64_t)x : (uint64_t)x)
 REAL1(neg, -x, -x, -(uint64_t)x)
-REAL1(relu, x != x || x >= 0 ? x : 0, x != x || x >= 0 ? x : 0, x >= 0 ? x : 0)
+REAL1(relu, x < 0 ? 0 : x, x < 0 ? 0 : x, x < 0 ? 0 : x)	/* a NaN stays */
 REAL1(round, rintf(x), rint(x), x)
 REAL1(sign, x != x ? x : (x > 0) - (x < 0), x != x ? x : (x > 0) - (x < 0), (x > 0) - (x < 0))
 
 BOOL1(isinf, isinf(x) != 0, isinf(x) != 0)
 BOOL1(isnan, x != x, x != x)
-BOOL1(logical_not, x == 0, x == 0)
 
 ROW1(bitwise_not_i64, int64_t, int64_t, ~x)
-ROW1(not_i64, int64_t, int64_t, !x)
+ROW1(not_truth, uint8_t, uint8_t, !x)
+static row_fn *const not_functor[KINDS] = { [KIND_I64] = bitwise_not_i64, [KIND_BOOL] = not_truth };
+
+static bool logical_not_kernel(struct call *c, struct error *err)
+{
+	return apply(c, not_functor, KIND_BOOL, KIND_BOOL);
+}
 
 static bool bitwise_not_kernel(struct call *c, struct error *err)
 {
-	row_fn *f = c->out[0]->dtype == DTYPE_BOOL ? not_i64 : bitwise_not_i64;
+	enum kind k = c->out[0]->dtype == DTYPE_BOOL ? KIND_BOOL : KIND_I64;
 
-	return apply(c, &(struct functor){ NULL, NULL, f }, KIND_I64, KIND_I64);
+	return apply(c, not_functor, k, k);
 }
 
 /* x: self, y: min, z: max. A NaN stays. */
@@ -189,7 +194,7 @@ static bool hardtanh_kernel(struct call *c, struct error *err)
 {
 	enum kind k = kind_of(c->out[0]->dtype);
 
-	return apply(c, &(struct functor){ hardtanh_f32, hardtanh_f64, hardtanh_i64 }, k, k);
+	return apply(c, (row_fn *const[KINDS]){ hardtanh_f32, hardtanh_f64, hardtanh_i64 }, k, k);
 }
 
 ROW2(leaky_relu_f32, float, float, x >= 0 ? x : x * y)
@@ -197,7 +202,7 @@ ROW2(leaky_relu_f64, double, double, x >= 0 ? x : x * y)
 
 static bool leaky_relu_kernel(struct call *c, struct error *err)
 {
-	return apply(c, &(struct functor){ leaky_relu_f32, leaky_relu_f64, NULL }, float_kind(c), float_kind(c));
+	return apply(c, (row_fn *const[KINDS]){ leaky_relu_f32, leaky_relu_f64 }, float_kind(c), float_kind(c));
 }
 
 /* (self, alpha, scale, input_scale) */
@@ -215,7 +220,7 @@ ELU_ROW(elu_f64, double, expm1)
 
 static bool elu_kernel(struct call *c, struct error *err)
 {
-	return apply(c, &(struct functor){ elu_f32, elu_f64, NULL }, float_kind(c), float_kind(c));
+	return apply(c, (row_fn *const[KINDS]){ elu_f32, elu_f64 }, float_kind(c), float_kind(c));
 }
 
 /* Infinities apart: there inf - inf and 0 * inf lurk. */
@@ -229,9 +234,10 @@ ROW1(gelu_tanh_f64, double, double, isinf(x) ? (x > 0 ? x : 0) :
 
 static bool gelu_kernel(struct call *c, struct error *err)
 {
-	static const struct functor none = { gelu_f32, gelu_f64, NULL }, approximate = { gelu_tanh_f32, gelu_tanh_f64, NULL };
+	static row_fn *const none[KINDS] = { gelu_f32, gelu_f64 };
+	static row_fn *const approximate[KINDS] = { gelu_tanh_f32, gelu_tanh_f64 };
 
-	return apply(c, !strcmp(call_string(c, 1), "tanh") ? &approximate : &none, float_kind(c), float_kind(c));
+	return apply(c, !strcmp(call_string(c, 1), "tanh") ? approximate : none, float_kind(c), float_kind(c));
 }
 
 ROW1(logit_f32, float, float, logf(x / (1 - x)))
@@ -241,11 +247,12 @@ ROW2(logit_eps_f64, double, double, log((x < y ? y : x > 1 - y ? 1 - y : x) / (1
 
 static bool logit_kernel(struct call *c, struct error *err)
 {
-	static const struct functor plain = { logit_f32, logit_f64, NULL }, clamped = { logit_eps_f32, logit_eps_f64, NULL };
+	static row_fn *const plain[KINDS] = { logit_f32, logit_f64 };
+	static row_fn *const clamped[KINDS] = { logit_eps_f32, logit_eps_f64 };
 	enum kind k = float_kind(c);
 	struct tensor *in[2] = { call_tensor(c, 0), call_operand(c, 1, kind_dtype(k)) };
 
-	map_run(in[1] ? &clamped : &plain, k, k, NULL, c->out[0], in, in[1] ? 2 : 1);
+	map_run(in[1] ? clamped : plain, k, k, NULL, c->out[0], in, in[1] ? 2 : 1);
 	return true;
 }
 
@@ -262,7 +269,7 @@ static bool glu_kernel(struct call *c, struct error *err)
 	first.size[d] /= 2;
 	second = first;
 	second.data = (char *)first.data + first.size[d] * first.stride[d] * (int64_t)dtype_bytes(first.dtype);
-	map_run(&(struct functor){ glu_f32, glu_f64, NULL }, k, k, NULL, c->out[0],
+	map_run((row_fn *const[KINDS]){ glu_f32, glu_f64 }, k, k, NULL, c->out[0],
 		(struct tensor *[]){ &first, &second }, 2);
 	return true;
 }
