@@ -1,9 +1,12 @@
 #include "core/base/mem.h"
 
+#include "core/base/num.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* The one piece of state in core that changes: what to do when memory is out, and the tests' hooks. */
 static struct {
@@ -40,6 +43,15 @@ void *mem_try(size_t bytes)
 	void *p = may_allocate(bytes) ? aligned_alloc(ALIGN, round) : NULL;
 
 	return p ? memset(p, 0, round) : NULL;
+}
+
+void mem_done(const void *data, size_t bytes)
+{
+	enum { PAGE = 4096, WORTH = 1 << 20 };
+	uintptr_t from = size_align((uintptr_t)data, PAGE), to = ((uintptr_t)data + bytes) / PAGE * PAGE;
+
+	if (bytes >= WORTH && from < to)
+		madvise((void *)from, to - from, MADV_PAGEOUT);	/* only advice: whether it works does not matter */
 }
 
 void *mem_alloc(size_t bytes)

@@ -16,6 +16,8 @@ void *mem_alloc(size_t bytes);
 void *mem_grow(void *block, size_t bytes);	/* realloc; the new part is not zeroed */
 void *mem_try(size_t bytes);			/* NULL when there is none; 64-aligned; mem_free */
 void mem_free(void *block);
+/* Large mapped bytes are done with for now: the system may take their pages; what they hold stays. */
+void mem_done(const void *data, size_t bytes);
 
 /* The largest single block asked for so far; tests hold it against the size of the file. */
 size_t mem_largest(void);

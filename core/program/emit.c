@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- one image out of kept and new plans ---- */
@@ -368,14 +370,28 @@ static const char *data_path(struct arena *a, const char *path, const char *data
 
 struct target { const char *path, *beside; const struct pte_output *out; bool written; };
 
+/* An existing target may be a link: what it points to is replaced, and keeps its mode. */
+static const char *resolve(struct arena *a, const char *path)
+{
+	char *real = realpath(path, NULL);	/* the C library's own block */
+	const char *copy = real ? arena_string(a, real) : path;
+
+	free(real);
+	return copy;
+}
+
 static bool write_beside(struct target *t, int n, bool replace, struct error *err)
 {
+	struct stat st;
+
 	for (int i = 0; i < n; i++) {
 		if (!replace && !access(t[i].path, F_OK))
 			return error_set(err, ERROR_IO, "%s exists", t[i].path);
 		if (!file_write_pieces(t[i].beside, t[i].out->piece, t[i].out->npieces, true, err))
 			return false;
 		t[i].written = true;
+		if (!stat(t[i].path, &st) && chmod(t[i].beside, st.st_mode & 07777))
+			return error_set(err, ERROR_IO, "%s: %s", t[i].path, strerror(errno));
 	}
 	return true;
 }
@@ -403,8 +419,10 @@ bool emitted_write(const struct emitted *e, const struct program *p, const char 
 	for (int i = 0; i < n; i++)
 		t[i] = (struct target){ .path = data_path(&mem, path, p->data[e->data[i].data].path), .out = &e->data[i].file };
 	t[n] = (struct target){ .path = path, .out = &e->program };
-	for (int i = 0; i <= n; i++)
+	for (int i = 0; i <= n; i++) {
+		t[i].path = resolve(&mem, t[i].path);
 		t[i].beside = arena_printf(&mem, "%s.%ld.part", t[i].path, (long)getpid());
+	}
 	ok = write_beside(t, n + 1, replace, err) && rename_all(t, n + 1, err);
 	for (int i = 0; i <= n && !ok; i++)
 		if (t[i].written)

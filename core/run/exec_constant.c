@@ -111,7 +111,11 @@ static void read_once(struct value *v, void *ctx)
 {
 	struct evaluation *e = ctx;
 
-	if (--e->cell[v->id]->readers == 0 && v->kind != VALUE_CONSTANT)
+	if (--e->cell[v->id]->readers)
+		return;
+	if (v->kind == VALUE_CONSTANT)
+		mem_done(v->data, v->bytes);
+	else
 		release(e->cell[v->id]);
 }
 
