@@ -411,11 +411,12 @@ bool emitted_write(const struct emitted *e, const struct program *p, const char 
 {
 	struct arena mem = { 0 };
 	int n = e->ndata;
-	struct target *t = arena_array(&mem, (size_t)n + 1, sizeof *t);
+	struct target *t;
 	bool ok;
 
 	if (!n)
 		return file_write_pieces(path, e->program.piece, e->program.npieces, replace, err);
+	t = arena_array(&mem, (size_t)n + 1, sizeof *t);
 	for (int i = 0; i < n; i++)
 		t[i] = (struct target){ .path = data_path(&mem, path, p->data[e->data[i].data].path), .out = &e->data[i].file };
 	t[n] = (struct target){ .path = path, .out = &e->program };

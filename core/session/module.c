@@ -35,8 +35,12 @@ static void look_for_name(struct value *v, void *ctx)
 {
 	struct naming *m = ctx;
 
-	if (!m->found && is_filed_name(v))
+	if (m->found)
+		return;
+	if (is_filed_name(v))
 		m->found = module_of_name(m, v->name);
+	else if (v->def && m->constant[v->id])	/* computed from constants, which stand before it */
+		m->found = m->name[v->def->order];
 }
 
 /* "convolution", "convolution_1", ... */

@@ -102,7 +102,8 @@ void session_add_failure(struct session *s, int version, int method, enum engine
 /* Compares the outputs of two jobs that were given the same inputs, and adds verify rows. */
 void session_add_verify(struct session *s, int method, const char *pair, const struct job_result *a, const struct job_result *b);
 
-/* Runs both versions (and portable against XNNPACK) on the same inputs and adds verify rows. */
+/* Runs both versions (and portable against XNNPACK) on the same inputs and adds verify rows. ok: within the tolerance,
+ * or within 1 % of the largest output where activations are quantised as the method runs. */
 bool session_verify(struct session *s, int before, int after, struct error *err);
 /* Times each method as filed, portable and through XNNPACK, for one version; adds bench rows, failed ones too. by:
  * "module", "op" or "node", or NULL. */
