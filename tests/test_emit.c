@@ -205,8 +205,10 @@ static void lists_of_numbers_hold_indices_and_literals_are_shared(void **state)
 
 	setup(&f);
 	x = input(&f, DTYPE_F32, 2, two_two, PTE_PLANNED);
-	s = build(&f, "aten.sum.dim_IntList", (struct arg[]){ arg_value(x), arg_ints(f.g, dim, 1), arg_bool(true), arg_none() }, 4);
-	s = build(&f, "aten.sum.dim_IntList", (struct arg[]){ arg_value(s), arg_ints(f.g, dim, 1), arg_bool(true), arg_none() }, 4);
+	s = build(&f, "aten.sum.dim_IntList", (struct arg[]){ arg_value(x), arg_ints(f.g, dim, 1),
+		arg_bool(true), arg_none() }, 4);
+	s = build(&f, "aten.sum.dim_IntList", (struct arg[]){ arg_value(s), arg_ints(f.g, dim, 1),
+		arg_bool(true), arg_none() }, 4);
 	output(&f, s, PTE_PLANNED);
 	p = emit(&f);
 	assert_string_equal(call_name(p, 0), "aten::sum.IntList_out");
@@ -285,7 +287,8 @@ static void a_view_keeps_the_memory_of_what_it_views(void **state)
 	a = call_arg(p, 0, 1)->tensor;
 	for (int i = 1; i < 3; i++) {
 		b = call_arg(p, i, 1)->tensor;
-		assert_true(b->memory_offset + b->bytes <= a->memory_offset || a->memory_offset + a->bytes <= b->memory_offset);
+		assert_true(b->memory_offset + b->bytes <= a->memory_offset ||
+			a->memory_offset + a->bytes <= b->memory_offset);
 	}
 	teardown(&f);
 }
@@ -511,10 +514,12 @@ static void nothing_shares_memory_with_state(void **state)
 	p = emit(&f);
 	s = NULL;
 	for (int i = 0; i < p->nvalues; i++) {
-		const struct pte_tensor *held = call_arg(p, 3, 0)->tensor, *t = p->value[i].tag == PTE_TENSOR ? p->value[i].tensor : NULL;
+		const struct pte_tensor *held = call_arg(p, 3, 0)->tensor,
+			*t = p->value[i].tag == PTE_TENSOR ? p->value[i].tensor : NULL;
 
 		if (t && t != held)
-			assert_true(t->memory_offset + t->bytes <= held->memory_offset || held->memory_offset + held->bytes <= t->memory_offset);
+			assert_true(t->memory_offset + t->bytes <= held->memory_offset ||
+				held->memory_offset + held->bytes <= t->memory_offset);
 	}
 	teardown(&f);
 }

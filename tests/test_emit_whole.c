@@ -114,7 +114,8 @@ static void open_emitted(struct program **p, const struct emitted *e)
 	struct error err;
 
 	for (int i = 0; i < e->program.npieces; i++)
-		assert_int_equal(write(fd, e->program.piece[i].data, e->program.piece[i].bytes), e->program.piece[i].bytes);
+		assert_int_equal(write(fd, e->program.piece[i].data, e->program.piece[i].bytes),
+			e->program.piece[i].bytes);
 	assert_true(file_open_fd(&file, fd, "emitted", &err));
 	close(fd);
 	if (!program_open_file(p, file, NULL, 0, &err))
@@ -374,7 +375,7 @@ static void handles_are_lost_where_calls_move(void **state)
 
 static void a_call_of_an_unknown_operator_is_written_as_it_was(void **state)
 {
-	/* my::op(self, none, [none, self], out) as the file calls it, then an in-place call of my::op_(state, 3, state) */
+	/* my::op(self, none, [none, self], out) as the file calls it, then my::op_(state, 3, state), in place */
 	static int32_t args[] = { 0, 2, 3, 1, 1 }, inplace[] = { 5, 4, 5 };
 	static struct pte_instruction calls[] = { { PTE_KERNEL, 0, 0, args, 5 }, { PTE_KERNEL, 1, 0, inplace, 3 } };
 	static struct pte_chain chain = { calls, 2 };
@@ -392,8 +393,10 @@ static void a_call_of_an_unknown_operator_is_written_as_it_was(void **state)
 
 	setup(&f);
 	for (int i = 0; i < 3; i++) {
-		t[i] = (struct pte_tensor){ .dtype = DTYPE_F32, .rank = 2, .size = { 4, 4 }, .dim_order = { 0, 1 }, .bytes = 64,
-			.storage = PTE_PLANNED, .has_allocation = true, .memory_id = 1, .memory_offset = 64 * (uint64_t)i };
+		t[i] = (struct pte_tensor){ .dtype = DTYPE_F32, .rank = 2, .size = { 4, 4 }, .dim_order = { 0,
+			1 }, .bytes = 64,
+			.storage = PTE_PLANNED, .has_allocation = true, .memory_id = 1,
+				.memory_offset = 64 * (uint64_t)i };
 		values[i < 2 ? i : 5] = (struct pte_value){ .tag = PTE_TENSOR, .tensor = &t[i] };
 	}
 	t[2].storage = PTE_MUTABLE;
@@ -442,7 +445,8 @@ static void a_call_of_an_unknown_operator_is_written_as_it_was(void **state)
 
 static struct ptd_entry entry(const char *key, int content)
 {
-	return (struct ptd_entry){ .key = key, .key_bytes = strlen(key), .data = { (const uint8_t *)numbers[content], 64 },
+	return (struct ptd_entry){ .key = key, .key_bytes = strlen(key),
+		.data = { (const uint8_t *)numbers[content], 64 },
 		.has_layout = true, .dtype = DTYPE_F32, .rank = 2, .size = { 4, 4 }, .dim_order = { 0, 1 } };
 }
 
@@ -598,17 +602,21 @@ static void a_failed_write_leaves_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_group_becomes_one_delegate_call), cmocka_unit_test(an_untouched_delegate_keeps_its_bytes),
+		cmocka_unit_test(a_group_becomes_one_delegate_call),
+			cmocka_unit_test(an_untouched_delegate_keeps_its_bytes),
 		cmocka_unit_test(a_delegate_that_an_edit_touches_is_made_anew),
 		cmocka_unit_test(a_delegate_without_nodes_goes_with_its_data),
-		cmocka_unit_test(a_weight_of_kernel_and_delegate_is_stored_once), cmocka_unit_test(compile_specs_are_kept),
+		cmocka_unit_test(a_weight_of_kernel_and_delegate_is_stored_once),
+			cmocka_unit_test(compile_specs_are_kept),
 		cmocka_unit_test(what_stands_between_members_of_a_group_moves),
-		cmocka_unit_test(a_group_with_a_way_out_and_back_is_refused), cmocka_unit_test(handles_are_lost_where_calls_move),
+		cmocka_unit_test(a_group_with_a_way_out_and_back_is_refused),
+			cmocka_unit_test(handles_are_lost_where_calls_move),
 		cmocka_unit_test(a_call_of_an_unknown_operator_is_written_as_it_was),
 		cmocka_unit_test(an_external_constant_stays_external),
 		cmocka_unit_test(a_folded_external_constant_replaces_its_source),
 		cmocka_unit_test(two_tensors_under_one_name_are_refused),
-		cmocka_unit_test(changed_data_is_written_beside_the_program), cmocka_unit_test(a_failed_write_leaves_nothing),
+		cmocka_unit_test(changed_data_is_written_beside_the_program),
+			cmocka_unit_test(a_failed_write_leaves_nothing),
 	};
 
 	return RUN_TAP(tests);

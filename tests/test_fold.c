@@ -86,7 +86,8 @@ static struct value *add(struct graph *g, struct value *a, struct value *b)
 
 static struct value *permute(struct graph *g, struct value *a)
 {
-	return build(g, "aten.permute_copy.default", (struct arg[]){ arg_value(a), arg_ints(g, (int64_t[]){ 1, 0 }, 2) }, 2);
+	return build(g, "aten.permute_copy.default", (struct arg[]){ arg_value(a), arg_ints(g, (int64_t[]){ 1,
+		0 }, 2) }, 2);
 }
 
 static struct value *mm(struct graph *g, struct value *x, struct value *w)
@@ -439,7 +440,8 @@ static void halves_of_one_source_fit_together(void **state)
 	w->data = (const uint8_t *)both;
 	x = input(g);
 	for (int i = 0; i < 2; i++) {
-		half[i] = build(g, "aten.slice_copy.Tensor", (struct arg[]){ arg_value(w), arg_int(0), arg_int(4 * i), arg_int(4 * i + 4), arg_int(1) }, 5);
+		half[i] = build(g, "aten.slice_copy.Tensor", (struct arg[]){ arg_value(w), arg_int(0),
+			arg_int(4 * i), arg_int(4 * i + 4), arg_int(1) }, 5);
 		output(g, mm(g, x, half[i]));
 	}
 	plan(&f);
@@ -510,9 +512,11 @@ static void fills_and_what_comes_of_them_never_fold(void **state)
 		setup(&f);
 		g = f.g[0];
 		w = constant(g, "w", 0);
-		ones = like ? build(g, "aten.full_like.default", (struct arg[]){ arg_value(w), arg_int(1), arg_none(), arg_none(), arg_none(),
+		ones = like ? build(g, "aten.full_like.default", (struct arg[]){ arg_value(w), arg_int(1),
+			arg_none(), arg_none(), arg_none(),
 				arg_none(), arg_none() }, 7) :
-			build(g, "aten.full.default", (struct arg[]){ arg_ints(g, square, 2), arg_int(1), arg_int(DTYPE_F32), arg_none(),
+			build(g, "aten.full.default", (struct arg[]){ arg_ints(g, square, 2), arg_int(1),
+				arg_int(DTYPE_F32), arg_none(),
 				arg_none(), arg_none() }, 6);
 		output(g, mm(g, input(g), add(g, w, ones)));
 		plan(&f);
@@ -529,10 +533,12 @@ static void arange_takes_part_but_is_no_weight_of_its_own(void **state)
 
 	setup(&f);
 	g = f.g[0];
-	row = build(g, "aten.arange.start_step", (struct arg[]){ arg_int(0), arg_int(4), arg_int(1), arg_int(DTYPE_F32), arg_none(), arg_none(),
+	row = build(g, "aten.arange.start_step", (struct arg[]){ arg_int(0), arg_int(4), arg_int(1),
+		arg_int(DTYPE_F32), arg_none(), arg_none(),
 							   arg_none() }, 7);
 	output(g, mm(g, input(g), mul(g, constant(g, "w", 0), row)));
-	w = build(g, "aten.arange.start_step", (struct arg[]){ arg_int(0), arg_int(16), arg_int(1), arg_int(DTYPE_F32), arg_none(), arg_none(),
+	w = build(g, "aten.arange.start_step", (struct arg[]){ arg_int(0), arg_int(16), arg_int(1),
+		arg_int(DTYPE_F32), arg_none(), arg_none(),
 							   arg_none() }, 7);
 	w = build(g, "aten.view_copy.default", (struct arg[]){ arg_value(w), arg_ints(g, square, 2) }, 2);
 	output(g, mm(g, g->input[0], w));
@@ -545,8 +551,10 @@ static void arange_takes_part_but_is_no_weight_of_its_own(void **state)
 static void random_quantised_and_unknown_operators_never_fold(void **state)
 {
 	static const struct op rows[] = {
-		{ "my.rand", NULL, "T>T", "self", OP_RANDOM, NULL, NULL }, { "my.dequantize", NULL, "T>T", "self", OP_QUANTIZE, NULL, NULL },
-		{ "my.unknown", NULL, "T>T", "self", OP_OPAQUE, NULL, NULL }, { "my.slow", NULL, "T>T", "self", 0, NULL, NULL },
+		{ "my.rand", NULL, "T>T", "self", OP_RANDOM, NULL, NULL }, { "my.dequantize", NULL, "T>T",
+			"self", OP_QUANTIZE, NULL, NULL },
+		{ "my.unknown", NULL, "T>T", "self", OP_OPAQUE, NULL, NULL }, { "my.slow", NULL, "T>T", "self",
+			0, NULL, NULL },
 	};
 	static const char *const codes[] = { "impure", "quantized", "opaque", "no_kernel" };
 
@@ -672,10 +680,13 @@ static void a_number_read_from_a_tensor_folds_and_stays_for_others(void **state)
 
 		setup(&f);
 		g = f.g[0];
-		item = build(g, "aten._local_scalar_dense.default", (struct arg[]){ arg_value(number(g, "s", 1)) }, 1);
-		output(g, mm(g, input(g), build(g, "aten.mul.Scalar", (struct arg[]){ arg_value(constant(g, "w", 0)), arg_value(item) }, 2)));
+		item = build(g, "aten._local_scalar_dense.default", (struct arg[]){ arg_value(number(g, "s",
+			1)) }, 1);
+		output(g, mm(g, input(g), build(g, "aten.mul.Scalar", (struct arg[]){ arg_value(constant(g, "w",
+			0)), arg_value(item) }, 2)));
 		if (outside)
-			output(g, build(g, "aten.mul.Scalar", (struct arg[]){ arg_value(g->input[0]), arg_value(item) }, 2));
+			output(g, build(g, "aten.mul.Scalar", (struct arg[]){ arg_value(g->input[0]),
+				arg_value(item) }, 2));
 		plan(&f);
 		assert_folds(&f, 0);
 		assert_int_equal(f.plan.fold[0].bytes_erased, outside ? 64 : 68);
@@ -803,7 +814,8 @@ static const char *name_of(struct fixture *f, const char *source, int content, d
 static void names_tell_the_expression_and_nothing_else(void **state)
 {
 	static const struct { const char *source; int content; double factor; bool twice, same; } other[] = {
-		{ "w", 0, 3, false, true }, { "w", 5, 3, false, true }, { "v", 0, 3, false, false }, { "w", 0, 3.5, false, false },
+		{ "w", 0, 3, false, true }, { "w", 5, 3, false, true }, { "v", 0, 3, false, false }, { "w", 0,
+			3.5, false, false },
 		{ "w", 0, 3, true, false },
 	};
 
@@ -955,14 +967,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_computed_weight_folds), cmocka_unit_test(a_view_of_a_weight_folds),
-		cmocka_unit_test(bias_and_weight_are_two_candidates), cmocka_unit_test(a_plain_weight_is_no_candidate),
+		cmocka_unit_test(bias_and_weight_are_two_candidates),
+			cmocka_unit_test(a_plain_weight_is_no_candidate),
 		cmocka_unit_test(a_chain_of_100000_folds), cmocka_unit_test(squarings_are_described_once_each),
-		cmocka_unit_test(the_computed_weight_may_have_other_readers), cmocka_unit_test(equal_expressions_are_stored_once),
-		cmocka_unit_test(a_source_that_others_read_is_not_erased), cmocka_unit_test(a_copy_elsewhere_keeps_its_source),
+		cmocka_unit_test(the_computed_weight_may_have_other_readers),
+			cmocka_unit_test(equal_expressions_are_stored_once),
+		cmocka_unit_test(a_source_that_others_read_is_not_erased),
+			cmocka_unit_test(a_copy_elsewhere_keeps_its_source),
 		cmocka_unit_test(a_reader_that_nobody_reads_is_none),
 		cmocka_unit_test(a_source_that_is_an_output_is_not_erased),
 		cmocka_unit_test(a_step_that_others_read_keeps_its_sources),
-		cmocka_unit_test(folds_of_one_source_are_weighed_together), cmocka_unit_test(halves_of_one_source_fit_together),
+		cmocka_unit_test(folds_of_one_source_are_weighed_together),
+			cmocka_unit_test(halves_of_one_source_fit_together),
 		cmocka_unit_test(an_unfit_member_does_not_spoil_its_group), cmocka_unit_test(state_never_folds),
 		cmocka_unit_test(fills_and_what_comes_of_them_never_fold),
 		cmocka_unit_test(arange_takes_part_but_is_no_weight_of_its_own),

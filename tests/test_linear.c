@@ -56,7 +56,8 @@ static struct value *build(struct graph *g, const char *op, const struct arg *ar
 
 static struct value *permute(struct graph *g, struct value *a)
 {
-	return build(g, "aten.permute_copy.default", (struct arg[]){ arg_value(a), arg_ints(g, (int64_t[]){ 1, 0 }, 2) }, 2);
+	return build(g, "aten.permute_copy.default", (struct arg[]){ arg_value(a), arg_ints(g, (int64_t[]){ 1,
+		0 }, 2) }, 2);
 }
 
 static struct value *view(struct graph *g, struct value *a, int rank, const int64_t *size)
@@ -66,7 +67,8 @@ static struct value *view(struct graph *g, struct value *a, int rank, const int6
 
 static struct value *expand(struct graph *g, struct value *a, int rank, const int64_t *size)
 {
-	return build(g, "aten.expand_copy.default", (struct arg[]){ arg_value(a), arg_ints(g, size, rank), arg_bool(false) }, 3);
+	return build(g, "aten.expand_copy.default", (struct arg[]){ arg_value(a), arg_ints(g, size, rank),
+		arg_bool(false) }, 3);
 }
 
 static struct value *add(struct graph *g, struct value *a, struct value *b)
@@ -76,12 +78,15 @@ static struct value *add(struct graph *g, struct value *a, struct value *b)
 
 static struct value *mm(struct graph *g, struct value *x, struct value *w)
 {
-	return build(g, x->rank == 3 ? "aten.bmm.default" : "aten.mm.default", (struct arg[]){ arg_value(x), arg_value(w) }, 2);
+	return build(g, x->rank == 3 ? "aten.bmm.default" : "aten.mm.default", (struct arg[]){ arg_value(x),
+		arg_value(w) }, 2);
 }
 
-static struct value *addmm(struct graph *g, struct value *bias, struct value *x, struct value *w, int64_t beta, int64_t alpha)
+static struct value *addmm(struct graph *g, struct value *bias, struct value *x, struct value *w, int64_t beta,
+	int64_t alpha)
 {
-	return build(g, "aten.addmm.default", (struct arg[]){ arg_value(bias), arg_value(x), arg_value(w), arg_int(beta), arg_int(alpha) }, 5);
+	return build(g, "aten.addmm.default", (struct arg[]){ arg_value(bias), arg_value(x), arg_value(w),
+		arg_int(beta), arg_int(alpha) }, 5);
 }
 
 static void plan(struct fixture *f, struct value *out)
@@ -117,7 +122,8 @@ static const struct node *convert(struct fixture *f)
 	return n;
 }
 
-static void assert_linear(const struct node *n, const struct value *x, const struct value *w, const struct value *bias)
+static void assert_linear(const struct node *n, const struct value *x, const struct value *w,
+	const struct value *bias)
 {
 	assert_string_equal(n->op->name, "aten.linear.default");
 	assert_ptr_equal(node_input(n, 0), x);
@@ -210,7 +216,8 @@ static void a_bmm_over_one_repeated_weight_converts(void **state)
 	setup(&f);
 	x = input(f.g, 3, (int64_t[]){ 2, 5, 4 });
 	w = constant(f.g, 2, out_in);
-	plan(&f, mm(f.g, expand(f.g, x, 3, x->size), batched(&f, permute(f.g, w), 2)));	/* x goes through one as well */
+	plan(&f, mm(f.g, expand(f.g, x, 3, x->size), batched(&f, permute(f.g, w),
+		2)));	/* x goes through one as well */
 	assert_linear(convert(&f), x, w, NULL);
 	assert_int_equal(f.g->nnodes, 1);
 	teardown(&f);
@@ -311,7 +318,8 @@ static void alpha_and_beta_other_than_one_stay(void **state)
 		struct fixture f;
 
 		setup(&f);
-		plan(&f, addmm(f.g, constant(f.g, 1, (int64_t[]){ 3 }), f.x, permute(f.g, constant(f.g, 2, out_in)), i ? 2 : 1, i ? 1 : 2));
+		plan(&f, addmm(f.g, constant(f.g, 1, (int64_t[]){ 3 }), f.x, permute(f.g, constant(f.g, 2,
+			out_in)), i ? 2 : 1, i ? 1 : 2));
 		assert_stays(&f, "scaled");
 		teardown(&f);
 	}
@@ -319,13 +327,15 @@ static void alpha_and_beta_other_than_one_stay(void **state)
 
 static void a_bias_that_is_no_row_stays(void **state)
 {
-	static const struct { int rank; int64_t size[2]; } shape[] = { { 1, { 1 } }, { 2, { 1, 3 } }, { 2, { 2, 3 } }, { 0, { 0 } } };
+	static const struct { int rank; int64_t size[2]; } shape[] = { { 1, { 1 } }, { 2, { 1, 3 } }, { 2, { 2,
+		3 } }, { 0, { 0 } } };
 
 	for (int i = 0; i < 4; i++) {
 		struct fixture f;
 
 		setup(&f);
-		plan(&f, addmm(f.g, constant(f.g, shape[i].rank, shape[i].size), f.x, permute(f.g, constant(f.g, 2, out_in)), 1, 1));
+		plan(&f, addmm(f.g, constant(f.g, shape[i].rank, shape[i].size), f.x, permute(f.g, constant(f.g,
+			2, out_in)), 1, 1));
 		assert_stays(&f, "bias_shape");
 		teardown(&f);
 	}
@@ -373,7 +383,8 @@ static void different_weights_in_a_batch_stay(void **state)
 	struct value *w;
 
 	setup(&f);
-	w = build(f.g, "aten.permute_copy.default", (struct arg[]){ arg_value(constant(f.g, 3, (int64_t[]){ 2, 3, 4 })),
+	w = build(f.g, "aten.permute_copy.default", (struct arg[]){ arg_value(constant(f.g, 3, (int64_t[]){ 2,
+		3, 4 })),
 		arg_ints(f.g, (int64_t[]){ 0, 2, 1 }, 3) }, 2);
 	plan(&f, mm(f.g, input(f.g, 3, (int64_t[]){ 2, 5, 4 }), w));
 	assert_stays(&f, "not_a_transpose");
@@ -403,10 +414,12 @@ static void a_quantised_weight_needs_a_quantised_activation(void **state)
 		setup(&f);
 		q = graph_value(f.g, VALUE_CONSTANT, DTYPE_I8, 2, out_in);
 		q->data = (const uint8_t *)numbers;
-		w = node_add_output(f.g, graph_node(f.g, NULL, &dequantize, (struct arg[]){ arg_value(q) }, 1), DTYPE_F32, 2, out_in);
+		w = node_add_output(f.g, graph_node(f.g, NULL, &dequantize, (struct arg[]){ arg_value(q) }, 1),
+			DTYPE_F32, 2, out_in);
 		x = graph_value(f.g, VALUE_INPUT, DTYPE_I8, 2, (int64_t[]){ 2, 4 });
 		graph_add_input(f.g, x, arg_none());
-		x = node_add_output(f.g, graph_node(f.g, NULL, &dequantize, (struct arg[]){ arg_value(x) }, 1), DTYPE_F32, 2, (int64_t[]){ 2, 4 });
+		x = node_add_output(f.g, graph_node(f.g, NULL, &dequantize, (struct arg[]){ arg_value(x) }, 1),
+			DTYPE_F32, 2, (int64_t[]){ 2, 4 });
 		plan(&f, mm(f.g, both ? x : f.x, permute(f.g, w)));
 		if (both)
 			assert_linear(convert(&f), x, w, NULL);
@@ -455,15 +468,21 @@ static void products_in_a_delegate_are_left_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mm_and_addmm_with_a_permuted_weight_convert), cmocka_unit_test(views_round_the_product_go),
-		cmocka_unit_test(three_permutes_are_one_transpose), cmocka_unit_test(a_computed_weight_converts_behind_its_permute),
-		cmocka_unit_test(views_that_add_ones_are_walked_through), cmocka_unit_test(a_bmm_over_one_repeated_weight_converts),
+		cmocka_unit_test(mm_and_addmm_with_a_permuted_weight_convert),
+			cmocka_unit_test(views_round_the_product_go),
+		cmocka_unit_test(three_permutes_are_one_transpose),
+			cmocka_unit_test(a_computed_weight_converts_behind_its_permute),
+		cmocka_unit_test(views_that_add_ones_are_walked_through),
+			cmocka_unit_test(a_bmm_over_one_repeated_weight_converts),
 		cmocka_unit_test(a_bias_behind_a_view_comes_along_if_rows_stay_whole),
-		cmocka_unit_test(another_addend_stays_where_it_is), cmocka_unit_test(a_weight_transposed_already_stays),
-		cmocka_unit_test(two_transposes_are_none), cmocka_unit_test(a_square_weight_is_not_taken_for_its_transpose),
+		cmocka_unit_test(another_addend_stays_where_it_is),
+			cmocka_unit_test(a_weight_transposed_already_stays),
+		cmocka_unit_test(two_transposes_are_none),
+			cmocka_unit_test(a_square_weight_is_not_taken_for_its_transpose),
 		cmocka_unit_test(a_view_that_only_looks_like_a_transpose_stays),
 		cmocka_unit_test(alpha_and_beta_other_than_one_stay), cmocka_unit_test(a_bias_that_is_no_row_stays),
-		cmocka_unit_test(a_transpose_upstream_is_not_the_weights_own), cmocka_unit_test(a_product_that_reads_a_cat_stays),
+		cmocka_unit_test(a_transpose_upstream_is_not_the_weights_own),
+			cmocka_unit_test(a_product_that_reads_a_cat_stays),
 		cmocka_unit_test(a_weight_of_the_run_stays), cmocka_unit_test(different_weights_in_a_batch_stay),
 		cmocka_unit_test(a_repeated_row_is_no_weight), cmocka_unit_test(different_columns_in_a_batch_stay),
 		cmocka_unit_test(a_quantised_weight_needs_a_quantised_activation),

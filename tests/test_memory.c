@@ -11,7 +11,8 @@ enum { ALIGN = 16 };
 
 static bool meet(const struct lifetime *a, const struct lifetime *b)
 {
-	return a->first <= b->last && b->first <= a->last && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+	return a->first <= b->last && b->first <= a->last && a->offset < b->offset + b->bytes &&
+		b->offset < a->offset + a->bytes;
 }
 
 static void assert_sound(const struct lifetime *l, int n, size_t arena)
@@ -100,7 +101,8 @@ static void fixed_offsets_stay(void **state)
 {
 	struct lifetime l[] = {
 		{ .bytes = 32, .first = 0, .last = 9, .fixed = true, .offset = 64 },
-		{ .bytes = 64, .first = 1, .last = 2 }, { .bytes = 64, .first = 2, .last = 3 }, { .bytes = 8, .first = 3, .last = 3 },
+		{ .bytes = 64, .first = 1, .last = 2 }, { .bytes = 64, .first = 2, .last = 3 }, { .bytes = 8,
+			.first = 3, .last = 3 },
 	};
 	size_t arena = memory_plan(l, 4, ALIGN);
 
@@ -119,7 +121,8 @@ static void nothing_and_empty_tensors(void **state)
 
 static void sizes_that_do_not_fit(void **state)
 {
-	struct lifetime l[] = { { .bytes = SIZE_MAX - 8, .first = 0, .last = 1 }, { .bytes = 64, .first = 0, .last = 1 } };
+	struct lifetime l[] = { { .bytes = SIZE_MAX - 8, .first = 0, .last = 1 }, { .bytes = 64, .first = 0,
+		.last = 1 } };
 
 	assert_true(memory_plan(l, 2, ALIGN) == SIZE_MAX);
 }
@@ -137,7 +140,8 @@ static void random_plans(void **state)
 		for (int i = 0; i < n; i++) {
 			int first = rand() % 200, span = rand() % 10 ? rand() % 6 : rand() % 200;
 
-			l[i] = (struct lifetime){ .bytes = (size_t)rand() % 5000, .first = first, .last = first + span };
+			l[i] = (struct lifetime){ .bytes = (size_t)rand() % 5000, .first = first,
+				.last = first + span };
 		}
 		arena = memory_plan(l, n, ALIGN);
 		assert_sound(l, n, arena);
@@ -163,7 +167,8 @@ static void many_tensors(void **state)
 
 	srand(3);
 	for (int i = 0; i < N; i++)
-		l[i] = (struct lifetime){ .bytes = 64u + (unsigned)rand() % 4096, .first = i, .last = i + 1 + rand() % 40 };
+		l[i] = (struct lifetime){ .bytes = 64u + (unsigned)rand() % 4096, .first = i,
+			.last = i + 1 + rand() % 40 };
 	arena = memory_plan(l, N, ALIGN);
 	assert_true(arena < 200000);
 	for (int i = 0; i < N; i++)	/* so many live together that the short way is taken */
@@ -180,7 +185,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chain_needs_two_buffers), cmocka_unit_test(small_ones_share_a_gap),
 		cmocka_unit_test(fixed_offsets_stay), cmocka_unit_test(nothing_and_empty_tensors),
-		cmocka_unit_test(sizes_that_do_not_fit), cmocka_unit_test(random_plans), cmocka_unit_test(many_tensors),
+		cmocka_unit_test(sizes_that_do_not_fit), cmocka_unit_test(random_plans),
+			cmocka_unit_test(many_tensors),
 	};
 
 	return RUN_TAP(tests);

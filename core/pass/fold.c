@@ -21,7 +21,8 @@ static bool is_listed(const struct folding *f, const struct candidate *c)
 
 static struct fold make_row(struct fold_plan *p, struct folding *f, const struct candidate *c)
 {
-	struct fold r = { .method = c->method, .at = c->at, .position = c->position, .folds = c->active, .marked = c->active,
+	struct fold r = { .method = c->method, .at = c->at, .position = c->position, .folds = c->active,
+		.marked = c->active,
 		.value = c->value, .nnodes = c->nnodes, .nsources = c->nsources, .home = c->home,
 		.bytes_added = c->added, .bytes_erased = c->erased };
 
@@ -81,7 +82,8 @@ static bool take_marks(const struct fold_plan *p, struct folding *f, struct erro
 		c->active = c->active && row && p->fold[r].marked;
 		r += row;
 	}
-	return r == p->nfolds || error_set(err, ERROR_REFUSED, "the fold was planned on another version of the program");
+	return r == p->nfolds || error_set(err, ERROR_REFUSED,
+		"the fold was planned on another version of the program");
 }
 
 /* One tensor to be stored, in one method. */
@@ -110,7 +112,8 @@ static bool add_group(struct applying *a, int group)
 
 	weigh(a->f, group, &b);
 	if (!balance_fits(&b))
-		return error_set(a->err, ERROR_REFUSED, "these folds would store %llu bytes and erase %llu: others that read the same constants are not marked",
+		return error_set(a->err, ERROR_REFUSED,
+			"these folds would store %llu bytes and erase %llu: others of the same constants are not marked",
 				 (unsigned long long)b.added, (unsigned long long)b.erased);
 	for (int i = 0; i < b.stored.n; i++) {
 		const struct candidate *c = member(a->f, group, b.stored.at[i].method);
@@ -142,7 +145,8 @@ static bool compute(struct applying *a, int method)
 
 static bool same_type(const struct tensor *t, const struct value *v)
 {
-	return t->dtype == v->dtype && t->rank == v->rank && !memcmp(t->size, v->size, (size_t)t->rank * sizeof *t->size);
+	return t->dtype == v->dtype && t->rank == v->rank &&
+		!memcmp(t->size, v->size, (size_t)t->rank * sizeof *t->size);
 }
 
 static bool replace(struct applying *a, struct folded *x)
@@ -152,7 +156,8 @@ static bool replace(struct applying *a, struct folded *x)
 	const struct tensor *t = &a->list.at[(uintptr_t)map_get(&a->by_digest, x->what.digest, 64) - 1].tensor;
 
 	if (!same_type(t, v))
-		return error_set(a->err, ERROR_RUN, "%s: computed ahead it has another type than the file says", x->name);
+		return error_set(a->err, ERROR_RUN, "%s: computed ahead it has another type than the file says",
+			x->name);
 	for (int i = 0; i < a->list.n; i++)	/* an equal expression of this method: one tensor serves both */
 		if (a->list.at[i].made && a->list.at[i].what.method == x->what.method &&
 		    !strcmp(a->list.at[i].what.digest, x->what.digest)) {

@@ -52,7 +52,8 @@ static void hold_members(struct weighing *w, int group)
 		if (!t->stored[c->value->id])
 			add_stored(w, c->method, c->value);
 		for (int k = 0; k < c->nsources; k++)
-			w->b->across |= w->f->sources.at[c->source[k]].across && !w->f->sources.at[c->source[k]].number;
+			w->b->across |= w->f->sources.at[c->source[k]].across &&
+				!w->f->sources.at[c->source[k]].number;
 	}
 	qsort(w->node.at, (size_t)w->node.n, sizeof *w->node.at, by_place);
 }
@@ -195,7 +196,8 @@ static void make_groups(struct folding *f)
 			if (!f->sources.at[c->source[k]].number)
 				join(parent, &by_source[c->source[k]], i);
 	}
-	link_members(f, parent, arena_array(&mem, (size_t)f->list.n + 1, sizeof(int)), arena_array(&mem, (size_t)f->list.n + 1, sizeof(int)));
+	link_members(f, parent, arena_array(&mem, (size_t)f->list.n + 1, sizeof(int)),
+		     arena_array(&mem, (size_t)f->list.n + 1, sizeof(int)));
 	arena_free(&mem);
 }
 
@@ -218,8 +220,10 @@ static const char *why_text(struct folding *f, const struct candidate *c)
 	case WHY_NO_KERNEL: return arena_printf(&f->mem, "%s has no kernel here", name);
 	case WHY_DATA_MISSING: return arena_printf(&f->mem, "the data file of %s was not given", name);
 	case WHY_OPAQUE: return arena_printf(&f->mem, "it is computed by %s, which is not known here", name);
-	case WHY_FACTORY: return arena_printf(&f->mem, "%s fills a tensor from a number: stored, it would only take bytes", name);
-	case WHY_QUANTIZED: return arena_printf(&f->mem, "it is quantised: %s is computed from the stored integers", name);
+	case WHY_FACTORY: return arena_printf(&f->mem,
+		"%s fills a tensor from a number: stored, it would only take bytes", name);
+	case WHY_QUANTIZED: return arena_printf(&f->mem,
+		"it is quantised: %s is computed from the stored integers", name);
 	case WHY_IMPURE: return arena_printf(&f->mem, "it depends on %s, which gives something else each time", name);
 	case WHY_BUFFER: return arena_printf(&f->mem, "it depends on %s, which a method writes", name);
 	default: return arena_printf(&f->mem, "it depends on %s, which is known only when the program runs", name);
@@ -229,7 +233,8 @@ static const char *why_text(struct folding *f, const struct candidate *c)
 static void refuse_at_once(struct folding *f, struct candidate *c)
 {
 	const struct graph *g = f->trace[c->method].g;
-	int r = f->training ? R_TRAINING : g->control_flow ? R_CONTROL_FLOW : g->rigid ? R_RIGID : c->inner ? R_INNER : -1;
+	int r = f->training ? R_TRAINING : g->control_flow ? R_CONTROL_FLOW : g->rigid ? R_RIGID :
+		c->inner ? R_INNER : -1;
 
 	if (r >= 0) {
 		c->code = refusals[r].code;
@@ -257,7 +262,8 @@ static void drop(struct folding *f, struct candidate *c, const struct balance *b
 	c->active = false;
 	c->code = across ? "shared_across_methods" : "would_grow";
 	c->text = across ?
-		arena_printf(&f->mem, "another method reads its constants as well: folding would store %llu bytes and erase %llu",
+		arena_printf(&f->mem,
+			"another method reads its constants as well: folding would store %llu bytes and erase %llu",
 			     (unsigned long long)b->added, (unsigned long long)b->erased) :
 		arena_printf(&f->mem, "folding would store %llu bytes and erase %llu", (unsigned long long)b->added,
 			     (unsigned long long)b->erased);
@@ -335,10 +341,12 @@ static void refuse_clashes(struct folding *f)
 		other = map_get(&named, name, strlen(name));
 		if (!other) {
 			map_put(&named, &mem, name, strlen(name), c);
-		} else if (strcmp(expression_digest(f, c->method, c->value), expression_digest(f, other->method, other->value))) {
+		} else if (strcmp(expression_digest(f, c->method, c->value),
+				  expression_digest(f, other->method, other->value))) {
 			c->active = other->active = false;
 			c->code = other->code = "name_clash";
-			c->text = other->text = arena_printf(&f->mem, "two different tensors, of %s and of %s, would have one name",
+			c->text = other->text = arena_printf(&f->mem,
+				"two different tensors, of %s and of %s, would have one name",
 				f->trace[other->method].g->method, f->trace[c->method].g->method);
 		}
 	}

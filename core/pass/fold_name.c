@@ -1,7 +1,7 @@
 /* Digests over a description of an expression. Each producer is described once, by its operator, its arguments, and
- * the digests of what it reads, so that the text is as long as the expression has nodes. There are two: in the one
- * that names a tensor, sources stand by name, so that it is the same in every run, whatever they hold; in the one that
- * tells equal expressions, sources stand by their place, for two methods may call different constants "constant0". */
+ * the digests of what it reads, so that the text is as long as the expression has nodes. There are two. In the one
+ * that names a tensor, sources stand by name, so that it is the same in every run, whatever they hold. In the one
+ * that tells equal expressions, they stand by place: two methods may call different constants "constant0". */
 #include "core/pass/folding.h"
 
 #include "core/op/op.h"
@@ -129,5 +129,6 @@ const char *folded_name(struct folding *f, const struct candidate *c, const stru
 	for (int i = c->nsources - 1; i >= 0; i--)
 		if (!f->sources.at[c->source[i]].number)
 			from = &f->sources.at[c->source[i]];
-	return arena_printf(a, "%s_prop_%s", from ? from->first->name : "constant", describe(f, c->method, v, BY_NAME));
+	return arena_printf(a, "%s_prop_%s", from ? from->first->name : "constant",
+			    describe(f, c->method, v, BY_NAME));
 }

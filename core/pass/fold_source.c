@@ -52,9 +52,11 @@ static void add_value(struct finding *s, int method, struct value *v)
 	int n = (int)(uintptr_t)map_get(&s->by_place, &key, sizeof key);
 
 	if (!n) {
-		vec_push(&f->mem, &f->sources, ((struct source){ .first = v, .bytes = v->bytes, .home = v->home, .number = number }));
+		vec_push(&f->mem, &f->sources, ((struct source){ .first = v, .bytes = v->bytes, .home = v->home,
+			.number = number }));
 		n = f->sources.n;
-		map_put(&s->by_place, &s->mem, arena_copy(&s->mem, &key, sizeof key), sizeof key, (void *)(uintptr_t)n);
+		map_put(&s->by_place, &s->mem, arena_copy(&s->mem, &key, sizeof key), sizeof key,
+			(void *)(uintptr_t)n);
 	}
 	f->trace[method].source[v->id] = n - 1;
 	vec_push(&f->mem, &f->sources.at[n - 1].value, v);

@@ -8,8 +8,8 @@
 
 /* Makers of tensors out of numbers that are no mere fill: inside an expression they fold with it. */
 static const char *const not_fills[] = {
-	"aten.arange.default", "aten.arange.start", "aten.arange.start_step", "aten.linspace.default", "aten.scalar_tensor.default",
-	NULL,
+	"aten.arange.default", "aten.arange.start", "aten.arange.start_step", "aten.linspace.default",
+	"aten.scalar_tensor.default", NULL,
 };
 
 /* Fills that take the shape from a tensor. */
@@ -31,15 +31,15 @@ static bool is_fill(const struct op *op)
 	return op->flags & OP_FACTORY ? !is_among(op, not_fills) : is_among(op, like_fills);
 }
 
-static const struct { const char *code; } why_codes[] = {
-	[WHY_UNKNOWN] = { "" }, [WHY_CONSTANT] = { "" }, [WHY_NO_KERNEL] = { "no_kernel" }, [WHY_DATA_MISSING] = { "data_missing" },
-	[WHY_OPAQUE] = { "opaque" }, [WHY_FACTORY] = { "factory" }, [WHY_QUANTIZED] = { "quantized" }, [WHY_IMPURE] = { "impure" },
-	[WHY_NOT_CONSTANT] = { "not_constant" }, [WHY_BUFFER] = { "buffer" },
+static const char *const why_codes[] = {
+	[WHY_UNKNOWN] = "", [WHY_CONSTANT] = "", [WHY_NO_KERNEL] = "no_kernel", [WHY_DATA_MISSING] = "data_missing",
+	[WHY_OPAQUE] = "opaque", [WHY_FACTORY] = "factory", [WHY_QUANTIZED] = "quantized", [WHY_IMPURE] = "impure",
+	[WHY_NOT_CONSTANT] = "not_constant", [WHY_BUFFER] = "buffer",
 };
 
 const char *why_code(enum why w)
 {
-	return why_codes[w].code;
+	return why_codes[w];
 }
 
 static enum why why_op(const struct op *op)
@@ -159,9 +159,11 @@ static bool is_static_already(const struct node *at, const struct value *v)
 		from->kind == VALUE_CONSTANT;
 }
 
-static struct candidate *add_candidate(struct folding *f, int method, struct node *at, const char *position, struct value *v)
+static struct candidate *add_candidate(struct folding *f, int method, struct node *at, const char *position,
+	struct value *v)
 {
-	struct candidate c = { .method = method, .at = at, .position = position, .value = v, .group = -1, .next = -1 };
+	struct candidate c = { .method = method, .at = at, .position = position, .value = v, .group = -1,
+		.next = -1 };
 
 	c.why = trace_why(f, method, v);
 	c.inner = at->nouts && trace_why(f, method, at->out[0]) == WHY_CONSTANT;
@@ -180,7 +182,8 @@ static struct value *weight_of_bmm(struct value *v)
 {
 	struct value *flat, *under;
 
-	while (v && v->def && v->rank > 2 && (v->def->op->flags & OP_VIEW || op_is(v->def->op, "aten.expand_copy.default")))
+	while (v && v->def && v->rank > 2 &&
+	       (v->def->op->flags & OP_VIEW || op_is(v->def->op, "aten.expand_copy.default")))
 		v = node_input(v->def, 0);
 	flat = v && v->rank == 2 && v->kind == VALUE_NODE ? v : NULL;
 	for (under = flat; under && under->def && moves_only(under->def->op);)
@@ -316,7 +319,8 @@ static void settle_home(struct folding *f, struct homes *h, int index)
 	find_expression(f, c);
 	find_homes(h, c);
 	home = h->home[c->value->id];
-	c->home = home == HOME_NONE && c->nsources ? f->sources.at[c->source[0]].home : home == HOME_NONE ? HOME_PROGRAM : home;
+	c->home = home == HOME_NONE && c->nsources ? f->sources.at[c->source[0]].home :
+		home == HOME_NONE ? HOME_PROGRAM : home;
 	if (home != HOME_MIXED)
 		return;
 	c->code = "tags_differ";
@@ -394,7 +398,8 @@ void folding_open(struct folding *f, struct graph *const *g, int ngraphs)
 	find_candidates(f);
 	for (int i = 0; i < f->list.n; i++)
 		if (f->list.at[i].why == WHY_CONSTANT)
-			f->list.at[i].node = trace_nodes(f, f->list.at[i].method, f->list.at[i].value, &f->list.at[i].nnodes);
+			f->list.at[i].node = trace_nodes(f, f->list.at[i].method, f->list.at[i].value,
+				&f->list.at[i].nnodes);
 	folding_find_sources(f);
 	find_expressions(f);
 }

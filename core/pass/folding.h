@@ -11,8 +11,8 @@
 
 /* Why a value is not computed ahead, heaviest last: of several reasons the heaviest is told. */
 enum why {
-	WHY_UNKNOWN, WHY_CONSTANT, WHY_NO_KERNEL, WHY_DATA_MISSING, WHY_OPAQUE, WHY_FACTORY, WHY_QUANTIZED, WHY_IMPURE,
-	WHY_NOT_CONSTANT, WHY_BUFFER,
+	WHY_UNKNOWN, WHY_CONSTANT, WHY_NO_KERNEL, WHY_DATA_MISSING, WHY_OPAQUE, WHY_FACTORY, WHY_QUANTIZED,
+	WHY_IMPURE, WHY_NOT_CONSTANT, WHY_BUFFER,
 };
 
 /* Stored bytes, however many values stand for them. */
@@ -54,7 +54,7 @@ struct candidate {
 	int nsources;
 	int home;
 	bool inner;			/* its GEMM is part of a constant expression itself */
-	int group;			/* candidates that are decided together: number of the first; -1: alone, it stays */
+	int group;			/* decided together: number of the first of them; -1: it stays anyway */
 	int next;			/* in its group, or -1 */
 	bool active;			/* being weighed, or folds */
 	uint64_t added, erased;		/* of its group; at the first */
@@ -86,7 +86,8 @@ enum why trace_why(struct folding *f, int method, const struct value *v);
 /* The nodes behind v, in program order. */
 struct node **trace_nodes(struct folding *f, int method, const struct value *v, int *n);
 const char *why_code(enum why w);
-bool trace_is_read(const struct trace *t, const struct value *v);	/* by a method output, or a node that is not dead */
+/* By a method output, or a node that is not dead. */
+bool trace_is_read(const struct trace *t, const struct value *v);
 
 /* fold_source.c */
 void folding_find_sources(struct folding *f);

@@ -98,7 +98,8 @@ static bool walk_step(struct walk *w)
 {
 	const struct node *n = w->at->def;
 	struct value *in = n ? node_input(n, 0) : NULL;
-	bool dequantize = n && n->op->flags & OP_QUANTIZE && in && in->dtype != w->at->dtype && dtype_is_float(w->at->dtype);
+	bool dequantize = n && n->op->flags & OP_QUANTIZE && in && in->dtype != w->at->dtype &&
+		dtype_is_float(w->at->dtype);
 
 	if (!in || n->nouts != 1)
 		return false;
@@ -190,9 +191,11 @@ static bool decide(struct folding *f, int method, const struct node *n, struct l
 		return !w.dequantize || is_dequantized(x) ||
 			stay(row, "weight_only_quant", "the weight is quantised, the activation is not");
 	if (w.at->kind == VALUE_CONSTANT && w.at->rank > 1 && w.label[w.at->rank - 1] == LABEL_N)
-		return stay(row, "transpose_folded", "the constant holds the transposed weight already: it is lowered as it is");
+		return stay(row, "transpose_folded",
+			"the constant holds the transposed weight already: it is lowered as it is");
 	if (w.at->def && has_transpose_upstream(f, method, w.at))
-		return stay(row, "transpose_upstream", "the transpose lies upstream of the operator that computes the weight");
+		return stay(row, "transpose_upstream",
+			"the transpose lies upstream of the operator that computes the weight");
 	return stay(row, "not_a_transpose", "no transpose lies between the weight and the product");
 }
 
@@ -206,7 +209,8 @@ static bool is_candidate(const struct graph *g, const struct node *n)
 		return false;
 	if (n->group < 0)
 		return true;
-	return bmm && !g->group[n->group].foreign && weight && weight->rank > 1 && walk_from(weight).at->kind == VALUE_CONSTANT;
+	return bmm && !g->group[n->group].foreign && weight && weight->rank > 1 &&
+		walk_from(weight).at->kind == VALUE_CONSTANT;
 }
 
 static const char *short_name(const struct op *op)
@@ -311,7 +315,8 @@ static bool convert(struct graph *g, struct node *n, struct error *err)
 
 	if (op_is(n->op, "aten.bmm.default"))
 		return convert_bmm(g, n, weight, err);
-	if (!permuted->def || !op_is(permuted->def->op, "aten.permute_copy.default") || node_input(permuted->def, 0) != weight) {
+	if (!permuted->def || !op_is(permuted->def->op, "aten.permute_copy.default") ||
+	    node_input(permuted->def, 0) != weight) {
 		struct value *t = op_build(g, n, "aten.permute_copy.default",
 			(struct arg[]){ arg_value(weight), arg_ints(g, (const int64_t[]){ 1, 0 }, 2) }, 2, err);
 

@@ -3,6 +3,7 @@
 #include "core/format/xblob.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,7 +147,8 @@ struct reading { const struct pte_output *out; const struct file *file; struct e
 
 static bool differs(const struct reading *r, const char *method, const char *what, int i)
 {
-	return error_set(r->err, ERROR_FORMAT, "the written program does not read back as meant: %s: %s %d", method, what, i);
+	return error_set(r->err, ERROR_FORMAT, "the written program does not read back as meant: %s: %s %d",
+		method, what, i);
 }
 
 /* Read bytes lie at the place in the file where the meant bytes will be. */
@@ -165,9 +167,11 @@ static bool same_tensor(const struct reading *r, const struct pte_image *image, 
 
 	return read->dtype == meant->dtype && read->rank == meant->rank && read->storage == meant->storage &&
 		!memcmp(read->size, meant->size, (size_t)meant->rank * sizeof *meant->size) &&
-		!memcmp(read->dim_order, meant->dim_order, (size_t)meant->rank) && read->dynamism == meant->dynamism &&
+		!memcmp(read->dim_order, meant->dim_order, (size_t)meant->rank) &&
+		read->dynamism == meant->dynamism &&
 		read->has_allocation == meant->has_allocation && read->memory_id == meant->memory_id &&
-		read->memory_offset == meant->memory_offset && (!from || same_data(r, read->data, from->data, meant->bytes));
+		read->memory_offset == meant->memory_offset &&
+		(!from || same_data(r, read->data, from->data, meant->bytes));
 }
 
 static bool same_value(const struct reading *r, const struct pte_image *image, const struct pte_value *read,
@@ -184,13 +188,15 @@ static bool same_value(const struct reading *r, const struct pte_image *image, c
 	case PTE_STRING: return read->s.bytes == meant->s.bytes && !memcmp(read->s.at, meant->s.at, read->s.bytes);
 	case PTE_DOUBLE_LIST:
 		return read->doubles.n == meant->doubles.n &&
-			(!read->doubles.n || !memcmp(read->doubles.at, meant->doubles.at, (size_t)read->doubles.n * sizeof(double)));
+			(!read->doubles.n || !memcmp(read->doubles.at, meant->doubles.at,
+				(size_t)read->doubles.n * sizeof(double)));
 	case PTE_BOOL_LIST:
 		return read->bools.n == meant->bools.n &&
 			(!read->bools.n || !memcmp(read->bools.at, meant->bools.at, (size_t)read->bools.n));
 	case PTE_INT_LIST: case PTE_TENSOR_LIST: case PTE_OPTIONAL_TENSOR_LIST:
 		return read->index.n == meant->index.n &&
-			(!read->index.n || !memcmp(read->index.at, meant->index.at, (size_t)read->index.n * sizeof(int32_t)));
+			(!read->index.n || !memcmp(read->index.at, meant->index.at,
+				(size_t)read->index.n * sizeof(int32_t)));
 	}
 	return false;
 }
@@ -203,7 +209,8 @@ static bool same_ints(const int32_t *a, int na, const int32_t *b, int nb)
 static bool same_call(const struct pte_plan *a, const struct pte_instruction *x, const struct pte_plan *b,
 		      const struct pte_instruction *y)
 {
-	if (x->call != y->call || x->index != y->index || x->to != y->to || !same_ints(x->arg, x->nargs, y->arg, y->nargs))
+	if (x->call != y->call || x->index != y->index || x->to != y->to ||
+	    !same_ints(x->arg, x->nargs, y->arg, y->nargs))
 		return false;
 	return x->call != PTE_KERNEL || (!strcmp(a->operator[x->index].name, b->operator[y->index].name) &&
 		!strcmp(a->operator[x->index].overload, b->operator[y->index].overload));
@@ -226,7 +233,8 @@ static bool same_plan(const struct reading *r, const struct pte_image *image, co
 	for (int i = 0; i < read->ndelegates; i++)
 		if (strcmp(read->delegate[i].id, meant->delegate[i].id) ||
 		    read->delegate[i].blob.bytes != meant->delegate[i].blob.bytes ||
-		    !same_data(r, read->delegate[i].blob.data, meant->delegate[i].blob.data, meant->delegate[i].blob.bytes))
+		    !same_data(r, read->delegate[i].blob.data, meant->delegate[i].blob.data,
+			meant->delegate[i].blob.bytes))
 			return differs(r, meant->name, "delegate", i);
 	for (int c = 0; c < read->nchains; c++)
 		for (int i = 0; i < meant->chain[c].ninstructions; i++)
@@ -277,7 +285,8 @@ static bool is_filed(const struct pte_plan *filed, struct span blob)
 }
 
 /* New blobs are read as the runtime will read them. */
-static bool check_blobs(struct emission *e, const struct pte_image *image, struct graph *const *method, struct error *err)
+static bool check_blobs(struct emission *e, const struct pte_image *image, struct graph *const *method,
+	struct error *err)
 {
 	struct named_lookup l = { e->p, image };
 	bool ok = true;
@@ -295,7 +304,8 @@ static bool check_blobs(struct emission *e, const struct pte_image *image, struc
 	return ok;
 }
 
-static bool read_back(struct emission *e, const struct pte_output *out, const struct pte_image *image, struct error *err)
+static bool read_back(struct emission *e, const struct pte_output *out, const struct pte_image *image,
+	struct error *err)
 {
 	struct file f = { 0 };
 	struct pte pte = { 0 };
@@ -313,8 +323,8 @@ static bool read_back(struct emission *e, const struct pte_output *out, const st
 
 /* ---- the whole ---- */
 
-static bool emit_changed(struct emission *e, struct emitted *out, struct graph *const *method, struct pte_image *image,
-			 struct error *err)
+static bool emit_changed(struct emission *e, struct emitted *out, struct graph *const *method,
+			 struct pte_image *image, struct error *err)
 {
 	if (!make_plans(e, method, out, image, err) || !emit_data_keep_named(e, err))
 		return false;
@@ -373,11 +383,9 @@ struct target { const char *path, *beside; const struct pte_output *out; bool wr
 /* An existing target may be a link: what it points to is replaced, and keeps its mode. */
 static const char *resolve(struct arena *a, const char *path)
 {
-	char *real = realpath(path, NULL);	/* the C library's own block */
-	const char *copy = real ? arena_string(a, real) : path;
+	char *real = arena_alloc(a, PATH_MAX);
 
-	free(real);
-	return copy;
+	return realpath(path, real) ? real : path;
 }
 
 static bool write_beside(struct target *t, int n, bool replace, struct error *err)
@@ -407,7 +415,8 @@ static bool rename_all(struct target *t, int n, struct error *err)
 	return true;
 }
 
-bool emitted_write(const struct emitted *e, const struct program *p, const char *path, bool replace, struct error *err)
+bool emitted_write(const struct emitted *e, const struct program *p, const char *path, bool replace,
+	struct error *err)
 {
 	struct arena mem = { 0 };
 	int n = e->ndata;
@@ -418,7 +427,8 @@ bool emitted_write(const struct emitted *e, const struct program *p, const char 
 		return file_write_pieces(path, e->program.piece, e->program.npieces, replace, err);
 	t = arena_array(&mem, (size_t)n + 1, sizeof *t);
 	for (int i = 0; i < n; i++)
-		t[i] = (struct target){ .path = data_path(&mem, path, p->data[e->data[i].data].path), .out = &e->data[i].file };
+		t[i] = (struct target){ .path = data_path(&mem, path, p->data[e->data[i].data].path),
+			.out = &e->data[i].file };
 	t[n] = (struct target){ .path = path, .out = &e->program };
 	for (int i = 0; i <= n; i++) {
 		t[i].path = resolve(&mem, t[i].path);

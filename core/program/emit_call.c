@@ -92,7 +92,8 @@ static bool push_args(struct call_out *c, const struct pte_instruction *pattern)
 
 		if (options >= 0 && i >= options && i < options + 4)
 			continue;
-		if (!emit_arg(c->m, pattern ? filed_kind(c, pattern, i) : op_arg_kind(n->op, i), &n->arg[i], &index, c->err))
+		if (!emit_arg(c->m, pattern ? filed_kind(c, pattern, i) : op_arg_kind(n->op, i), &n->arg[i],
+		    &index, c->err))
 			return false;
 		push_arg(c, index);
 	}
@@ -218,7 +219,8 @@ static bool emit_opaque(struct call_out *c)
 	const struct pte_instruction *call = filed_call(c);
 
 	if (!call || call->call != PTE_KERNEL || call->nargs <= c->node->nargs)
-		return error_set(c->err, ERROR_UNSUPPORTED, "%s: %s has no call in the file to follow", c->m->g->method, c->node->op->name);
+		return error_set(c->err, ERROR_UNSUPPORTED, "%s: %s has no call in the file to follow",
+			c->m->g->method, c->node->op->name);
 	if (!push_args(c, call))
 		return false;
 	for (int i = c->node->nargs; i < call->nargs; i++)
@@ -298,7 +300,8 @@ static bool emit_foreign(struct call_out *c, const struct unit *u)
 
 	for (int i = 0; i < n->nargs; i++)
 		if (n->arg[i].kind != ARG_VALUE)
-			return error_set(c->err, ERROR_UNSUPPORTED, "%s: a delegate argument that is no value", c->m->g->method);
+			return error_set(c->err, ERROR_UNSUPPORTED, "%s: a delegate argument that is no value",
+				c->m->g->method);
 		else if (!push_tensor(c, n->arg[i].value, false))
 			return false;
 	for (int i = 0; i < n->nouts; i++)

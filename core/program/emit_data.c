@@ -75,7 +75,8 @@ static void mark_plan(struct marking *m, int plan)
 	const struct pte_plan *f = &m->e->p->pte.plan[plan];
 
 	for (int i = 0; i < f->nvalues; i++)
-		if (f->value[i].tag == PTE_TENSOR && f->value[i].tensor->storage >= PTE_EXTERNAL && f->value[i].tensor->name)
+		if (f->value[i].tag == PTE_TENSOR && f->value[i].tensor->storage >= PTE_EXTERNAL &&
+		    f->value[i].tensor->name)
 			mark_key(m, f->value[i].tensor->name, strlen(f->value[i].tensor->name));
 	for (int i = 0; i < f->ndelegates; i++)
 		mark_delegate(m, plan, i);
@@ -130,7 +131,8 @@ static bool add_entry(struct emission *e, int home, const struct ptd_entry *want
 		return true;
 	}
 	if (there)
-		return error_set(err, ERROR_REFUSED, "two different tensors have the name %s: the one that %s reads, and one in %s",
+		return error_set(err, ERROR_REFUSED,
+			"two different tensors have the name %s: the one that %s reads, and one in %s",
 				 want->key, by, e->p->data[d].path);
 	for (int i = 0; i < e->p->ndata; i++)
 		for (int k = 0; k < e->data[i].added.n; k++) {
@@ -140,7 +142,8 @@ static bool add_entry(struct emission *e, int home, const struct ptd_entry *want
 				continue;
 			if (i == home && same_entry(x, want))
 				return true;
-			return error_set(err, ERROR_REFUSED, "two different tensors have the name %s: the one that %s reads, and the one that %s reads",
+			return error_set(err, ERROR_REFUSED,
+				"two different tensors have the name %s: one is read by %s, the other by %s",
 					 want->key, e->data[i].added_by.at[k], by);
 		}
 	vec_push(e->mem, &e->data[home].added, *want);
@@ -162,7 +165,7 @@ bool emit_data_tensor(struct emission *e, const struct value *v, struct span byt
 		want.dim_order[d] = dim_order[d];
 	}
 	there = ptd_find(&e->p->data[v->home], *name, strlen(*name));
-	if (!v->folded && !(there && same_entry(there, &want)))	/* the same tensor in another layout, or one that only delegates read */
+	if (!v->folded && !(there && same_entry(there, &want)))	/* in another layout, or for delegates alone */
 		*name = data_key(e->mem, arena_printf(e->mem, "%s_", v->name), bytes.data, bytes.bytes);
 	want.key = *name;
 	want.key_bytes = strlen(*name);
@@ -192,7 +195,8 @@ static bool foreign_reads(const struct emission *e, const struct pte_named *n)
 		for (int d = 0; d < e->p->pte.plan[p].ndelegates; d++) {
 			const struct pte_delegate *x = &e->p->pte.plan[p].delegate[d];
 
-			if (strcmp(x->id, "XnnpackBackend") && memmem(x->blob.data, x->blob.bytes, n->key, n->key_bytes))
+			if (strcmp(x->id, "XnnpackBackend") &&
+			    memmem(x->blob.data, x->blob.bytes, n->key, n->key_bytes))
 				return true;
 		}
 	return false;

@@ -113,7 +113,8 @@ static bool hold_state(struct arenas *a, const struct value *v, struct error *er
 		return error_set(err, ERROR_REFUSED, "%s: a state without memory", v->name);
 	end = f->memory_offset + f->bytes;
 	if (h && h->memory_id != f->memory_id)
-		return error_set(err, ERROR_REFUSED, "%s: a state in two arenas, %u and %u", v->name, h->memory_id, f->memory_id);
+		return error_set(err, ERROR_REFUSED, "%s: a state in two arenas, %u and %u", v->name,
+			h->memory_id, f->memory_id);
 	if (h) {
 		h->begin = f->memory_offset < h->begin ? f->memory_offset : h->begin;
 		h->end = end > h->end ? end : h->end;
@@ -174,7 +175,8 @@ static void collect(struct arenas *a, uint32_t id)
 
 		if (m->place[i].kind == PLACE_ARENA && m->place[i].root == i && m->place[i].last >= 0 &&
 		    (f && !a->state_only[f->memory_id] ? f->memory_id : a->usual) == id)
-			add_life(a, (struct lifetime){ .bytes = v->bytes, .first = m->place[i].first, .last = m->place[i].last }, i);
+			add_life(a, (struct lifetime){ .bytes = v->bytes, .first = m->place[i].first,
+				.last = m->place[i].last }, i);
 	}
 }
 
@@ -236,7 +238,8 @@ static bool used_states(struct arenas *a, struct error *err)
 	for (int i = 0; i < a->m->value.n; i++) {
 		const struct value *v = a->m->value_of.at[i];
 
-		if (v && a->m->place[v->id].kind == PLACE_STATE && !hold_state(a, a->m->g->value[a->m->place[v->id].root], err))
+		if (v && a->m->place[v->id].kind == PLACE_STATE &&
+		    !hold_state(a, a->m->g->value[a->m->place[v->id].root], err))
 			return false;
 	}
 	return true;
@@ -272,7 +275,8 @@ static int by_rank(const void *a, const void *b)
 {
 	const struct rank *x = a, *y = b;
 
-	return x->group != y->group ? x->group - y->group : x->key != y->key ? (x->key < y->key ? -1 : 1) : x->index - y->index;
+	return x->group != y->group ? x->group - y->group : x->key != y->key ? (x->key < y->key ? -1 : 1) :
+		x->index - y->index;
 }
 
 static void rank_values(struct method_out *m, struct rank *rank)
@@ -281,7 +285,8 @@ static void rank_values(struct method_out *m, struct rank *rank)
 		const struct value *v = m->value_of.at[i];
 
 		rank[i] = v && (v->kind == VALUE_CONSTANT || v->kind == VALUE_STATE) ?
-			(struct rank){ 0, v->file_value >= 0 ? v->file_value : INT32_MAX, i } : (struct rank){ 2, 0, i };
+			(struct rank){ 0, v->file_value >= 0 ? v->file_value : INT32_MAX, i } :
+				(struct rank){ 2, 0, i };
 	}
 	for (int k = 0; k < m->plan.ninputs; k++)
 		rank[m->plan.input[k]] = (struct rank){ 1, k, m->plan.input[k] };
@@ -349,7 +354,8 @@ static bool may_change(const struct method_out *m, struct error *err)
 		return error_set(err, ERROR_REFUSED, "%s cannot be written anew: %s", m->g->method, m->g->rigid_why);
 	for (int i = 0; i < m->filed->ndevices; i++)
 		if (m->filed->device[i].type)
-			return error_set(err, ERROR_REFUSED, "%s cannot be written anew: arena %d is on another device",
+			return error_set(err, ERROR_REFUSED,
+				"%s cannot be written anew: arena %d is on another device",
 					 m->g->method, m->filed->device[i].buffer);
 	return true;
 }

@@ -33,7 +33,8 @@ int emit_literal(struct method_out *m, struct pte_value v)
 	if (found)
 		return (int)found - 1;
 	index = add_value(m, v, NULL);
-	map_put(&m->literal, m->e->mem, arena_copy(m->e->mem, &key, sizeof key), sizeof key, (void *)(uintptr_t)(index + 1));
+	map_put(&m->literal, m->e->mem, arena_copy(m->e->mem, &key, sizeof key), sizeof key,
+		(void *)(uintptr_t)(index + 1));
 	return index;
 }
 
@@ -61,7 +62,8 @@ int emit_list(struct method_out *m, enum pte_tag tag, const int32_t *at, int n)
 /* A run-time number: its value is overwritten, or demanded from the caller. */
 static int add_scalar(struct method_out *m, const struct value *v)
 {
-	struct pte_value n = { .tag = dtype_is_float(v->dtype) ? PTE_DOUBLE : v->dtype == DTYPE_BOOL ? PTE_BOOL : PTE_INT };
+	struct pte_value n = { .tag = dtype_is_float(v->dtype) ? PTE_DOUBLE : v->dtype == DTYPE_BOOL ? PTE_BOOL :
+		PTE_INT };
 
 	for (int i = 0; v->kind == VALUE_INPUT && i < m->g->ninputs; i++)
 		if (m->g->input[i] == v) {
@@ -86,14 +88,16 @@ static const struct pte_tensor *filed_tensor(const struct method_out *m, const s
 static bool fill_type(struct pte_tensor *t, const struct value *v, struct error *err)
 {
 	if (v->dtype >= DTYPE_CODES)
-		return error_set(err, ERROR_REFUSED, "%s: a %s tensor cannot stand outside a delegate", v->name, dtype_name(v->dtype));
+		return error_set(err, ERROR_REFUSED, "%s: a %s tensor cannot stand outside a delegate", v->name,
+			dtype_name(v->dtype));
 	t->dtype = v->dtype;
 	t->rank = v->rank;
 	t->bytes = v->bytes;
 	t->dynamism = v->dynamic ? PTE_DYNAMIC_BOUND : PTE_STATIC;
 	for (int d = 0; d < v->rank; d++) {
 		if (v->size[d] > INT32_MAX)
-			return error_set(err, ERROR_REFUSED, "%s: dimension %d is %lld, a program holds at most %d", v->name, d,
+			return error_set(err, ERROR_REFUSED,
+				"%s: dimension %d is %lld, a program holds at most %d", v->name, d,
 					 (long long)v->size[d], INT32_MAX);
 		t->size[d] = (int32_t)v->size[d];
 		t->dim_order[d] = v->dim_order[d];
@@ -135,7 +139,8 @@ static bool make_plain(struct method_out *m, const struct value *c, struct span 
 	return true;
 }
 
-static bool constant_bytes(struct method_out *m, const struct value *root, bool plain, struct span *out, struct error *err)
+static bool constant_bytes(struct method_out *m, const struct value *root, bool plain, struct span *out,
+	struct error *err)
 {
 	struct place *p = &m->place[root->id];
 
@@ -214,10 +219,12 @@ static bool fill_state(struct method_out *m, const struct value *v, struct pte_t
 	if (f->storage == PTE_MUTABLE)
 		t->data_index = store_mutable(&m->e->store, bytes);
 	return f->storage != PTE_EXTERNAL_MUTABLE ||
-		emit_data_tensor(m->e, v, (struct span){ v->data, v->bytes }, v->dim_order, m->g->method, &t->name, err);
+		emit_data_tensor(m->e, v, (struct span){ v->data, v->bytes }, v->dim_order, m->g->method,
+			&t->name, err);
 }
 
-static bool fill_tensor(struct method_out *m, const struct value *v, bool plain, struct pte_tensor *t, struct error *err)
+static bool fill_tensor(struct method_out *m, const struct value *v, bool plain, struct pte_tensor *t,
+	struct error *err)
 {
 	const struct place *p = &m->place[v->id];
 	const struct value *root = m->g->value[p->root];
@@ -287,7 +294,8 @@ static bool emit_doubles(struct method_out *m, const struct arg *a, int *index, 
 		const struct arg *x = &a->list.at[i];
 
 		if (x->kind != ARG_DOUBLE && x->kind != ARG_INT)
-			return error_set(err, ERROR_REFUSED, "%s: a list of numbers holds something else", m->g->method);
+			return error_set(err, ERROR_REFUSED, "%s: a list of numbers holds something else",
+				m->g->method);
 		v.doubles.at[i] = x->kind == ARG_DOUBLE ? x->d : (double)x->i;
 	}
 	*index = add_value(m, v, NULL);
@@ -337,7 +345,8 @@ static bool emit_list_arg(struct method_out *m, char kind, const struct arg *a, 
 /* A literal as the schema wants it: numbers made int, float or bool by the letter; '\0' leaves them alone. */
 static bool literal_value(char kind, const struct arg *a, struct pte_value *v)
 {
-	bool to_double = kind == 'D' || kind == '?', to_bool = kind == 'B' || kind == 'b', to_int = kind == 'I' || kind == 'i' || kind == 'M';
+	bool to_double = kind == 'D' || kind == '?', to_bool = kind == 'B' || kind == 'b';
+	bool to_int = kind == 'I' || kind == 'i' || kind == 'M';
 
 	switch (a->kind) {
 	case ARG_NONE: *v = (struct pte_value){ .tag = PTE_NULL }; return true;
@@ -345,10 +354,12 @@ static bool literal_value(char kind, const struct arg *a, struct pte_value *v)
 	case ARG_DOUBLE: *v = (struct pte_value){ .tag = PTE_DOUBLE, .d = a->d }; return !to_int && !to_bool;
 	case ARG_INT:
 		*v = to_double ? (struct pte_value){ .tag = PTE_DOUBLE, .d = (double)a->i } :
-			to_bool ? (struct pte_value){ .tag = PTE_BOOL, .b = a->i != 0 } : (struct pte_value){ .tag = PTE_INT, .i = a->i };
+			to_bool ? (struct pte_value){ .tag = PTE_BOOL, .b = a->i != 0 } :
+				(struct pte_value){ .tag = PTE_INT, .i = a->i };
 		return true;
 	case ARG_BOOL:
-		*v = to_int ? (struct pte_value){ .tag = PTE_INT, .i = a->b } : (struct pte_value){ .tag = PTE_BOOL, .b = a->b };
+		*v = to_int ? (struct pte_value){ .tag = PTE_INT, .i = a->b } :
+			(struct pte_value){ .tag = PTE_BOOL, .b = a->b };
 		return !to_double;
 	default: return false;
 	}
@@ -364,7 +375,8 @@ bool emit_arg(struct method_out *m, char kind, const struct arg *a, int *index, 
 	if (a->kind == ARG_LIST)
 		return emit_list_arg(m, kind, a, index, err);
 	if (kind == 'A' && a->kind == ARG_INT)	/* one number where a list is wanted */
-		return emit_list_arg(m, kind, &(struct arg){ .kind = ARG_LIST, .list = { (struct arg *)a, 1 } }, index, err);
+		return emit_list_arg(m, kind, &(struct arg){ .kind = ARG_LIST, .list = { (struct arg *)a, 1 } },
+			index, err);
 	if (!literal_value(kind, a, &v))
 		return error_set(err, ERROR_REFUSED, "%s: an argument of the wrong kind", m->g->method);
 	*index = emit_literal(m, v);

@@ -277,7 +277,8 @@ static void place_by_time(struct planner *p)
 			if (!p->life[end[gone].life].fixed && p->life[end[gone].life].bytes)
 				free_add(&f, (struct range){ p->offset[end[gone].life], p->offset[end[gone].life] +
 					size_align(p->life[end[gone].life].bytes, p->align) });
-		p->offset[i] = p->life[i].fixed ? p->life[i].offset : free_take(&f, size_align(p->life[i].bytes, p->align));
+		p->offset[i] = p->life[i].fixed ? p->life[i].offset : free_take(&f, size_align(p->life[i].bytes,
+			p->align));
 		if (p->offset[i] + p->life[i].bytes > p->bytes)
 			p->bytes = p->offset[i] + p->life[i].bytes;
 		if (p->life[i].fixed && size_align(p->bytes, p->align) > f.top)

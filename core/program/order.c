@@ -156,7 +156,8 @@ static bool cycle(const struct method_out *m, const int *waits, struct error *er
 
 	for (int u = 0; u < m->nunits; u++)
 		if (waits[u] && m->unit[u].group >= 0)
-			return error_set(err, ERROR_REFUSED, "%s: its delegate would have to run both before and after another call",
+			return error_set(err, ERROR_REFUSED,
+				"%s: its delegate would have to run both before and after another call",
 					 node_id(m->g, m->unit[u].node[0], id, sizeof id));
 	return error_set(err, ERROR_REFUSED, "%s: calls wait for each other in a circle", m->g->method);
 }

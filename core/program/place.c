@@ -77,7 +77,8 @@ static bool written_before_read(const struct writers *w, int since, const struct
 
 static bool same_bytes(const struct value *a, const struct value *b)
 {
-	return a->dtype == b->dtype && a->bytes == b->bytes && !a->scalar && !b->scalar && value_is_default_order(b) &&
+	return a->dtype == b->dtype && a->bytes == b->bytes && !a->scalar && !b->scalar &&
+		value_is_default_order(b) &&
 		(a->kind == VALUE_CONSTANT || value_is_default_order(a));
 }
 

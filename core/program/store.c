@@ -116,7 +116,8 @@ bool store_named(struct store *s, const char *key, size_t key_bytes, struct span
 		struct pte_named *e = &s->named.at[n - 1];
 
 		return (e->data.data == b.data && e->data.bytes == b.bytes) ||
-			error_set(err, ERROR_REFUSED, "named data: two different contents, of %zu and %zu bytes, have the key %.64s",
+			error_set(err, ERROR_REFUSED,
+				"named data: two different contents, of %zu and %zu bytes, have the key %.64s",
 				  e->data.bytes, b.bytes, key);
 	}
 	vec_push(s->mem, &s->named, ((struct pte_named){ .key = key, .key_bytes = key_bytes, .data = b }));
