@@ -304,6 +304,7 @@ static void one_session(struct batch *b, struct session *s)
 {
 	const struct options *o = b->o;
 	struct error err = { 0 };
+	struct fold_preview *preview = NULL;
 	struct report r = { .s = s, .xnnpack = live_version(), .method = o->method.at, .nmethods = o->method.n, .table = o->table,
 		.by = o->by, .explain = o->explain, .hash = o->hash, .applied = o->apply.n > 0 };
 
@@ -313,6 +314,11 @@ static void one_session(struct batch *b, struct session *s)
 		complain(b, EXIT_RUN, "%s", err.text);
 		return;
 	}
+	if (b->o->format <= FORMAT_JSON && !preview_folds(s, 0, &b->mem, &preview, &err)) {
+		complain(b, EXIT_RUN, "%s", err.text);
+		return;
+	}
+	r.preview = preview;
 	judge(b, &r);
 	write_output(b, s, &r);
 	print_report(b, &r);

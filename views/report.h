@@ -5,6 +5,7 @@
 #ifndef VIEWS_REPORT_H
 #define VIEWS_REPORT_H
 
+#include "core/session/preview.h"
 #include "views/look.h"
 #include "views/text.h"
 
@@ -18,9 +19,6 @@ struct budget { const char *rule; double value; bool known, ok; };
 
 /* One number then and now, for --baseline. */
 struct change { const char *what; double before, now; };
-
-/* What applying one fold alone and partitioning again would give. */
-struct fold_preview { bool known; int delegates_after; uint64_t bytes_after; };
 
 struct report {
 	const struct session *s;

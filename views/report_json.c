@@ -184,9 +184,9 @@ static void fold_after(json_t *o, const struct report *r, const struct version *
 	bool known = v->has_emitted || v == report_before(r);
 
 	put(o, "delegates_before", json_integer(v->facts[f->method].ndelegates));
-	put(o, "delegates_after", p ? json_integer(p->delegates_after) : json_null());
+	put(o, "delegates_after", p ? json_integer(p->delegates_after) : f->folds ? json_null() : json_integer(v->facts[f->method].ndelegates));
 	put(o, "file_bytes_before", known ? count(bytes) : json_null());
-	put(o, "file_bytes_after", p ? count(p->bytes_after) : json_null());
+	put(o, "file_bytes_after", p ? count(p->bytes_after) : f->folds || !known ? json_null() : count(bytes));
 }
 
 static json_t *fold(const struct report *r, const struct version *v, int i)

@@ -252,9 +252,10 @@ static void fold_sources(const struct fold *f, struct str *s)
 		str_addf(s, "%s%s", !i ? "" : i + 1 == f->nsources ? " and " : ", ", f->source[i]->name);
 }
 
-static void one_fold(struct text *t, const struct graph *g, const struct fold *f)
+static void one_fold(struct text *t, const struct report *r, const struct graph *g, const struct fold *f)
 {
 	struct str from = { 0 };
+	const struct fold_preview *p = r->preview ? &r->preview[f - report_before(r)->fold.fold] : NULL;
 	char id[512], op[64], a[TEXT_NUMBER], b[TEXT_NUMBER];
 
 	fold_sources(f, &from);
@@ -267,6 +268,9 @@ static void one_fold(struct text *t, const struct graph *g, const struct fold *f
 		field(t, STYLE_PLAIN, "  bytes", "erases %s, adds %s", text_exact(a, f->bytes_erased), text_exact(b, f->bytes_added));
 		if (f->name)
 			field(t, STYLE_PLAIN, "  name", "%s", f->name);
+		if (p && p->known)
+			field(t, STYLE_PLAIN, "  then", "%d delegate%s after --apply fold,partition of this one alone", p->delegates_after,
+			      plural(p->delegates_after));
 	} else {
 		field(t, STYLE_WARN, "  why", "%s (%s)", f->text ? f->text : "", f->code ? f->code : "");
 		if (f->bytes_erased || f->bytes_added)
@@ -276,7 +280,7 @@ static void one_fold(struct text *t, const struct graph *g, const struct fold *f
 	str_free(&from);
 }
 
-static void section_folds(struct text *t, const struct version *v, int method)
+static void section_folds(struct text *t, const struct report *r, const struct version *v, int method)
 {
 	int n = 0;
 
@@ -286,7 +290,7 @@ static void section_folds(struct text *t, const struct version *v, int method)
 		heading(t, "Fold in %s: %d candidate%s", v->method[method]->method, n, plural(n));
 	for (int i = 0; i < v->fold.nfolds; i++)
 		if (v->fold.fold[i].method == method)
-			one_fold(t, v->method[method], &v->fold.fold[i]);
+			one_fold(t, r, v->method[method], &v->fold.fold[i]);
 }
 
 static void section_linears(struct text *t, const struct version *v, int method)
@@ -339,7 +343,7 @@ static void method_text(struct text *t, const struct report *r, const struct ver
 	section_left_out(t, f);
 	section_memory(t, f);
 	section_declined(t, r, f);
-	section_folds(t, v, method);
+	section_folds(t, r, v, method);
 	section_linears(t, v, method);
 	section_warnings(t, f);
 }
@@ -428,6 +432,7 @@ static void section_bench(struct text *t, const struct report *r)
 	heading(t, "Bench, %d runs after %d warm-ups, %d thread%s", o->runs, o->warmup, o->threads, plural(o->threads));
 	if (*r->s->cpu.name)
 		field(t, STYLE_DIM, "on", "%s; %s; %s", r->s->cpu.name, r->s->cpu.isa, r->s->cpu.caches);
+	field(t, STYLE_DIM, "note", "portable kernels here are our own, mostly faster than those of the runtime");
 	text_add(t, "  %-24s %-7s %-9s %9s %9s %8s %8s\n", "", "state", "engine", "median", "p90", "first", "set-up");
 	for (int i = 0; i < r->s->nbench; i++) {
 		if (r->s->bench[i].subject)
