@@ -152,7 +152,8 @@ class Case:
 
     def check_written(self, file, folder):
         out = os.path.join(folder, self.name.replace('/', '-') + '-' + file)
-        r, why = self.report(['--optimize', '-o', out, '--allow-worse', self.path(file)] + self.data(file))
+        r, why = self.report(['--optimize', '-o', out, '--allow-worse', '--tolerance', str(self.file_tolerance()), self.path(file)] +
+                             self.data(file))
         if not r:
             return self.fail('after', file, why)
         self.check_after(file, r)
