@@ -66,7 +66,7 @@ struct value *lab_make(struct lab *lab, const char *op, const struct arg *arg, i
 	struct error err = { 0 };
 	struct value *v = op_build(lab->g, NULL, op, arg, n, &err);
 
-	if (!v)
+	if (!v && !lab->lenient)
 		fail_msg("%s: %s", op, err.text);
 	return v;
 }

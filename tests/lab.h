@@ -8,6 +8,7 @@
 struct lab {
 	struct graph *g;
 	uint32_t seed;
+	bool lenient;	/* lab_node gives NULL where the operator does not take its arguments; else that fails the test */
 };
 
 #define V(v) arg_value(v)

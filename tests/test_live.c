@@ -79,6 +79,13 @@ static void shapes_may_change_from_run_to_run(void **state)
 			assert_true(o[0] == sum);
 			assert_true(o[1] == fmaxf(0, 4 * i + 5 * (i + 1) + 6 * (i + 2) - 100));
 		}
+		b.capacity = 4;		/* fails after the shapes were set; the next run must set them again */
+		a.size[0] = 3;
+		assert_false(live_run(m.live, (struct tensor *[]){ &a, &b }, 2, &err));
+		b.capacity = sizeof out;
+		assert_true(live_run(m.live, (struct tensor *[]){ &a, &b }, 2, &err));
+		assert_int_equal(b.size[0], 3);
+		assert_true(out[4] == 1 * 6 + 2 * 7 + 3 * 8 + 10);
 	}
 	stop(m);
 }

@@ -316,6 +316,57 @@ static void softmax_is_along_the_last_dimension_after_a_convolution(void **state
 	lab_free(lab);
 }
 
+/* A shared filter cannot take in the batch norm of one of its readers: it would be stored twice. */
+static void a_shared_filter_keeps_out_batch_norm(void **state)
+{
+	LAB;
+	struct xlowered low;
+	struct value *x = lab_input(lab, F, SIZES(1, 3, 8, 8)), *w = lab_constant(lab, F, -1, 1, SIZES(4, 3, 3, 3)), *y[2];
+
+	for (int i = 0; i < 2; i++)
+		y[i] = lab_node(lab, "aten.convolution.default", V(x), V(w), NONE, INTS(1, 1), INTS(i, i), INTS(1, 1), B(false), INTS(0, 0), I(1));
+	lab_output(lab, norm_node(lab, y[0], 4));
+	lab_output(lab, y[1]);
+	close_to(lab, &low, 1e-5);
+	assert_int_equal(lab_count(&low, X_CONV2D), 2);
+	assert_int_equal(lab_count(&low, X_DEPTHWISE_CONV2D), 1);
+	assert_int_equal(low.nnamed, 3);	/* the filter once, scale and shift of the norm */
+	lab_free(lab);
+}
+
+/* Of an operand with fewer dimensions and sizes not known no shape can be written down: the sum is taken in NCHW. */
+static void an_operand_of_unknown_size_broadcasts_as_it_is(void **state)
+{
+	for (int i = 1; i <= 8; i += 7) {
+		LAB;
+		struct value *y = conv_node(lab, lab_input(lab, F, SIZES(1, 3, 8, 8)), &convs[0]), *v = graph_value(lab->g, VALUE_INPUT, F, SIZES(8));
+
+		v->dynamic = true;
+		graph_add_input(lab->g, v, arg_none());
+		lab_output(lab, lab_node(lab, "aten.add.Tensor", V(y), V(v), I(1)));
+		if (!(lab_run(lab, NULL, i / 8.0) < 1e-5))
+			fail_msg("off with %d of 8", i);
+		lab_free(lab);
+	}
+}
+
+static void bounds_out_of_order_are_not_taken_in(void **state)
+{
+	LAB;
+	struct xlowered low;
+	struct error err = { 0 };
+	struct value *x = lab_input(lab, F, SIZES(2, 8)), *y = lab_node(lab, "aten.add.Tensor", V(x), V(x), I(1));
+
+	lab_output(lab, lab_node(lab, "aten.clamp.default", V(y), D(1), D(1)));
+	graph_add_group(lab->g, -1);
+	for (struct node *n = lab->g->first; n; n = n->next)
+		n->group = 0;
+	assert_true(xnn_lower(&low, lab->g, 0, &lab->g->mem, &err));
+	assert_int_equal(low.graph.nnodes, 2);
+	assert_false(low.graph.node[0].has_min_max);
+	lab_free(lab);
+}
+
 static void pooling(void **state)
 {
 	LAB;
@@ -361,7 +412,7 @@ static void prelu_along_the_channels(void **state)
 static void shapes(void **state)
 {
 	LAB;
-	struct value *x = lab_input(lab, F, SIZES(2, 3, 4)), *y = lab_node(lab, "aten.permute_copy.default", V(x), INTS(2, 0, -2));
+	struct value *x = lab_input(lab, F, SIZES(2, 3, 4)), *y = lab_node(lab, "aten.permute_copy.default", V(x), INTS(2, 0, -2)), *part[11];
 
 	lab_output(lab, y);
 	lab_output(lab, lab_node(lab, "aten.view_copy.default", V(y), INTS(4, -1)));
@@ -369,7 +420,9 @@ static void shapes(void **state)
 	lab_output(lab, lab_node(lab, "aten.constant_pad_nd.default", V(x), INTS(1, 0, 0, 2), D(-1)));
 	lab_output(lab, lab_node(lab, "aten.slice_copy.Tensor", V(x), I(-1), I(-3), I(100), I(1)));
 	lab_output(lab, lab_node(lab, "aten._softmax.default", V(x), I(2), B(false)));
-	lab_output(lab, lab_node(lab, "aten.cat.default", VALUES(x, x, x, x, x, x, x, x, x, x, x), I(-2)));
+	for (int i = 0; i < 11; i++)
+		part[i] = lab_node(lab, "aten.mul.Tensor", V(x), V(lab_constant(lab, F, 1, 2, 0, NULL)));
+	lab_output(lab, lab_node(lab, "aten.cat.default", arg_values(lab->g, part, 11), I(-2)));
 	close_to(lab, NULL, 1e-5);
 	lab_free(lab);
 }
@@ -473,6 +526,10 @@ static void int8_linears_and_convolutions(void **state)
 
 	v = lab_node(lab, "aten.linear.default", V(x), V(dq(lab, w, 0.01, 0)), V(b));
 	lab_output(lab, requant(lab, v, 0.05, 2));
+	w = lab_constant(lab, DTYPE_I8, -127, 128, SIZES(5, 6));
+	lab_order(w, "10");
+	v = lab_node(lab, "aten.linear.default", V(x), V(dq_channel(lab, w, 0)), V(b));
+	lab_output(lab, requant(lab, v, 0.05, 2));
 	v = lab_node(lab, "aten.relu.default", V(lab_node(lab, "aten.linear.default", V(x), V(dq_channel(lab, w, 0)), V(b))));
 	lab_output(lab, requant(lab, v, 0.05, -128));
 	w = lab_constant(lab, DTYPE_I8, -127, 128, SIZES(8, 4, 3, 3));
@@ -483,10 +540,10 @@ static void int8_linears_and_convolutions(void **state)
 	v = lab_node(lab, "aten.convolution.default", V(i), V(dq_channel(lab, w, 0)), NONE, INTS(1, 1), INTS(0, 0), INTS(1, 1), B(false), INTS(0, 0), I(4));
 	lab_output(lab, requant(lab, v, 0.1, 0));
 	close_to(lab, &low, 0.1001);
-	assert_int_equal(lab_count(&low, X_FULLY_CONNECTED), 2);
+	assert_int_equal(lab_count(&low, X_FULLY_CONNECTED), 3);
 	assert_int_equal(lab_count(&low, X_CONV2D), 1);
 	assert_int_equal(lab_count(&low, X_DEPTHWISE_CONV2D), 1);
-	assert_int_equal(lab_count(&low, X_CONVERT), 2 + 4);	/* the inputs in, the results out */
+	assert_int_equal(lab_count(&low, X_CONVERT), 2 + 5);	/* the inputs in, the results out */
 	assert_int_equal(lab_count(&low, X_CLAMP), 0);
 	lab_free(lab);
 }
@@ -640,6 +697,9 @@ int main(void)
 		cmocka_unit_test(channels_last_passes_without_transposes),
 		cmocka_unit_test(other_dim_orders_are_transposed_at_the_border),
 		cmocka_unit_test(softmax_is_along_the_last_dimension_after_a_convolution),
+		cmocka_unit_test(a_shared_filter_keeps_out_batch_norm),
+		cmocka_unit_test(an_operand_of_unknown_size_broadcasts_as_it_is),
+		cmocka_unit_test(bounds_out_of_order_are_not_taken_in),
 		cmocka_unit_test(pooling),
 		cmocka_unit_test(resizing),
 		cmocka_unit_test(prelu_along_the_channels),

@@ -271,6 +271,20 @@ static void a_filter_that_lies_right_is_shared(void **state)
 	lab_free(lab);
 }
 
+static void a_filter_that_another_operator_packs_is_not_shared(void **state)
+{
+	LAB;
+	struct value *w = lab_constant(lab, F, -1, 1, SIZES(3, 2, 3, 3)), *y = conv(lab, w), *flat = graph_value(lab->g, VALUE_CONSTANT, F, SIZES(3, 18));
+
+	flat->data = w->data;
+	flat->name = "flat";
+	lab_output(lab, y);
+	lab_output(lab, lab_node(lab, "aten.linear.default", INPUT(2, 18), V(flat), NONE));
+	apply(lab);
+	assert_int_equal(y->def->group, -1);
+	lab_free(lab);
+}
+
 static void convolutions_of_one_filter_share_it(void **state)
 {
 	LAB;
@@ -365,6 +379,38 @@ static void a_weight_that_is_also_read_as_floats_is_dequantised_outside_too(void
 	assert_int_equal(y->def->arg[1].value->def->group, y->def->group);
 	assert_int_equal(count(lab->g, "quantized_decomposed.dequantize_per_channel.default"), 2);
 	assert_int_equal(left_out(lab->g), 4);	/* the sums, and for them the weight and the parameters */
+	lab_free(lab);
+}
+
+static void a_dynamic_chain_is_copied_whole(void **state)
+{
+	LAB;
+	struct value *x = RELU(lab_input(lab, F, SIZES(4, 4))), *scale = lab_node(lab, "quantized_decomposed.choose_qparams.tensor", V(x), I(-128), I(127), D(1e-7), I(DTYPE_I8));
+	struct value *zero = scale->def->out[1], *q, *d, *w, *y, *z;
+
+	q = lab_node(lab, "quantized_decomposed.quantize_per_tensor.tensor", V(x), V(scale), V(zero), I(-128), I(127), I(DTYPE_I8));
+	d = lab_node(lab, "quantized_decomposed.dequantize_per_tensor.tensor", V(q), V(scale), V(zero), I(-128), I(127), I(DTYPE_I8), NONE);
+	w = lab_node(lab, "quantized_decomposed.dequantize_per_channel.default", V(lab_constant(lab, DTYPE_I8, -128, 128, SIZES(4, 4))),
+		     V(lab_constant(lab, F, 0.01, 0.1, SIZES(4))), NONE, I(0), I(-128), I(127), I(DTYPE_I8), NONE);
+	y = SUM(lab_node(lab, "aten.linear.default", V(d), V(w), NONE));
+	z = lab_node(lab, "aten.linear.default", V(d), V(w), NONE);
+	lab_output(lab, lab_node(lab, "aten.add.Tensor", V(y), V(z), I(1)));
+	y = SUM(SUM(y));
+	z = lab_node(lab, "aten.mul.Tensor", V(RELU(y)), V(z));
+	lab_output(lab, SUM(z));
+	apply(lab);
+	for (const struct node *n = lab->g->first; n; n = n->next) {
+		const struct node *dq, *qn;
+
+		if (!op_is(n->op, "aten.linear.default"))
+			continue;
+		dq = n->arg[0].value->def;
+		qn = dq->arg[0].value->def;
+		assert_int_equal(dq->group, n->group);
+		assert_int_equal(qn->group, n->group);
+		assert_ptr_equal(qn->arg[1].value->def, dq->arg[1].value->def);
+	}
+	assert_int_equal(count(lab->g, "quantized_decomposed.quantize_per_tensor.tensor"), 2);
 	lab_free(lab);
 }
 
@@ -464,14 +510,14 @@ static void prelu_is_put_together(void **state)
 	struct value *x = lab_input(lab, F, SIZES(2, 3, 4, 5)), *w = lab_constant(lab, F, 0.1, 0.9, SIZES(1, 3, 1, 1)), *v;
 	struct error err = { 0 };
 
-	if (!op_find("aten.gt.Scalar") || !op_find("aten.where.self"))
-		skip();
 	v = lab_node(lab, "aten.mul.Tensor", V(w), V(x));
 	lab_output(lab, lab_node(lab, "aten.where.self", V(lab_node(lab, "aten.gt.Scalar", V(x), I(0))), V(x), V(v)));
 	v = lab_node(lab, "aten.mul.Tensor", CONST(5), V(x));	/* along the width: no prelu */
 	lab_output(lab, lab_node(lab, "aten.where.self", V(lab_node(lab, "aten.gt.Scalar", V(x), I(0))), V(x), V(v)));
+	v = lab_node(lab, "aten.mul.Tensor", CONST(1, 1, 1, 5), V(x));
+	lab_output(lab, lab_node(lab, "aten.where.self", V(lab_node(lab, "aten.gt.Scalar", V(x), I(0))), V(x), V(v)));
 	assert_int_equal(recompose_apply(lab->g, &err), 1);
-	assert_int_equal(lab->g->nnodes, 4);
+	assert_int_equal(lab->g->nnodes, 7);
 	v = lab->g->output[0].value;
 	assert_string_equal(v->def->op->name, "aten.prelu.default");
 	assert_int_equal(v->def->arg[1].value->rank, 1);
@@ -525,11 +571,13 @@ int main(void)
 		cmocka_unit_test(a_filed_delegate_with_a_refused_node_is_pinned),
 		cmocka_unit_test(a_filter_that_others_read_is_not_stored_twice),
 		cmocka_unit_test(a_filter_that_lies_right_is_shared),
+		cmocka_unit_test(a_filter_that_another_operator_packs_is_not_shared),
 		cmocka_unit_test(convolutions_of_one_filter_share_it),
 		cmocka_unit_test(other_methods_count),
 		cmocka_unit_test(data_that_is_not_at_hand_is_not_packed),
 		cmocka_unit_test(dequantise_nodes_are_copied_into_each_delegate),
 		cmocka_unit_test(a_weight_that_is_also_read_as_floats_is_dequantised_outside_too),
+		cmocka_unit_test(a_dynamic_chain_is_copied_whole),
 		cmocka_unit_test(linears_are_put_together),
 		cmocka_unit_test(what_is_no_linear_stays),
 		cmocka_unit_test(views_that_mix_rows_stay),

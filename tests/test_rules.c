@@ -272,6 +272,7 @@ static void static_quantisation(void **state)
 	expect(lab, v, NULL, NULL);
 	expect(lab, w, NULL, NULL);		/* goes along with it */
 	expect(lab, x, NULL, NULL);
+	expect(lab, dq(lab, x->def->arg[0].value, 0.2, 3), "quant_params", "read with different scales");
 	v = lab_node(lab, "aten.linear.default", INPUT(2, 4), V(w), NONE);
 	expect(lab, v, "quant_params", "weight-only quantisation");
 	v = lab_node(lab, "aten.linear.default", V(x), V(dq(lab, lab_constant(lab, DTYPE_I8, -128, 128, SIZES(3, 4)), 0.02, 5)), NONE);
@@ -349,6 +350,8 @@ static void parts_of_a_linear(void **state)
 	expect(lab, p, NULL, NULL);
 	expect(lab, y, NULL, NULL);
 	expect(lab, z, NULL, NULL);
+	z = lab_node(lab, "aten.permute_copy.default", V(lab_node(lab, "aten.relu.default", V(w))), INTS(1, 0));
+	expect(lab, lab_node(lab, "aten.mm.default", INPUT(2, 4), V(z)), "weight_not_static", "from 1 parameter by 2 nodes, last by aten.permute_copy");
 	p->def->group = graph_add_group(lab->g, 0);	/* as filed: the exporter delegated the permute, and not the product */
 	expect(lab, y, "weight_not_static", "computed from 1 parameter by 1 node");
 	lab_free(lab);

@@ -96,22 +96,22 @@ static struct node *clone_into(struct assign *x, struct node *n, int group, stru
 }
 
 /* Quantisation nodes that stand elsewhere and that n needs beside it get a copy here: dequantise, and behind a
- * dynamic one its quantise and choose-qparams nodes. */
+ * dynamic one its quantise and choose-qparams nodes; and casts of filters. */
 static void fetch(struct assign *x, struct node *n, int arg, int depth)
 {
 	struct value *v = node_input(n, arg);
 	struct node *d = v && v->kind == VALUE_NODE ? v->def : NULL, *c;
 	int k = 0;
 
-	if (!d || d->group == n->group || !(d->op->flags & OP_QUANTIZE))
+	if (!d || d->group == n->group || !(d->op->flags & OP_QUANTIZE || cast_source(v, d->group)))
 		return;
-	if (!depth && (!quant_def(v, QUANT_DEQUANTIZE) || !may_fetch(x, n, d)))
+	if (!depth && (quant_def(v, QUANT_QUANTIZE) || !may_fetch(x, n, d)))
 		return;		/* a quantise node elsewhere: its integers come as an argument */
 	c = clone_into(x, d, n->group, n);
 	while (d->out[k] != v)
 		k++;
 	graph_set_arg(x->m->g, n, arg, arg_value(c->out[k]));
-	if (depth < 2 && (depth || quant_is_dynamic(c)))
+	if (depth < 2 && (depth || (c->op->flags & OP_QUANTIZE && quant_is_dynamic(c))))
 		for (int i = 0; i < c->nargs; i++)
 			fetch(x, c, i, depth + 1);
 }
@@ -178,6 +178,7 @@ bool partition_apply_all(struct graph *const *g, int ngraphs, struct error *err)
 		if (g[i]->rigid)
 			continue;
 		p.method[p.nmethods].g = g[i];
+		p.method[p.nmethods].repair = true;
 		ok = recompose_apply(g[i], err) >= 0;
 		role_find(&p, &p.method[p.nmethods++]);
 	}

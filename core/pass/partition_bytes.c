@@ -65,7 +65,7 @@ static bool reader_is_fine(const struct reader *r, const struct node *n, const u
 
 	if (!dq)
 		return false;
-	if (!quant_find(dq->op, &q) || q.role != QUANT_DEQUANTIZE)
+	if (!(dq->nouts && cast_source(dq->out[0], dq->group)) && (!quant_find(dq->op, &q) || q.role != QUANT_DEQUANTIZE))
 		return stores_same(r, n, data);
 	if (dq->out[0]->noutputs)
 		return false;
@@ -83,6 +83,9 @@ const char *bytes_would_grow(const struct partition *p, const struct method *m, 
 
 	if (!r || w->rank < 2 || static_keeps_bytes(n, w))
 		return NULL;
+	if (w->dtype == DTYPE_F16 && node_int(n, 6, 0) && op_is(n->op, "aten.convolution.default"))
+		return a ? arena_printf(a, "its weight %s (%zu bytes) would be stored as f32, which XNNPACK's transposed convolution needs",
+					w->name, w->bytes) : "";
 	for (int i = 0; i < r->at.n; i++) {
 		const struct reader *other = &r->at.at[i];
 

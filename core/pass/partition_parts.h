@@ -18,6 +18,7 @@ enum role {
 
 struct method {
 	struct graph *g;
+	bool repair;		/* delegates that read what the runtime has freed are made anew */
 	enum role *role;	/* by node order */
 	int *level;		/* by node order: groups of taken nodes, 0 the latest; -1: none */
 	int nlevels;

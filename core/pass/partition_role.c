@@ -20,6 +20,57 @@ static bool at_hand(const struct value *v)
 	return !v || v->kind != VALUE_CONSTANT || v->data;
 }
 
+/* Whether n takes v as filter or bias, or hands it to such as do (dequantised, cast). */
+static bool packs(const struct node *n, const struct value *v)
+{
+	struct gemm m;
+
+	if (n->op->flags & OP_GEMM && op_weight_arg(n->op) >= 0 && !op_is(n->op, "aten.bmm.default")) {
+		m = gemm_of(n);
+		return m.act != v && (node_input(n, op_weight_arg(n->op)) == v || m.weight == v || m.bias == v ||
+				      node_input(n, op_bias_arg(n->op)) == v);
+	}
+	if (!n->nouts || !(quant_def(n->out[0], QUANT_DEQUANTIZE) || cast_source(n->out[0], n->group)))
+		return false;
+	if (v != node_input(n, 0))
+		return true;		/* scales and zero points belong to the value */
+	for (int i = 0; i < n->out[0]->nuses; i++)
+		if (n->out[0]->use[i].node->group != n->group || !packs(n->out[0]->use[i].node, n->out[0]))
+			return false;
+	return !n->out[0]->noutputs;
+}
+
+struct freed { const struct group *group; const struct node *node; bool found; };
+
+static void look_for_freed(struct value *v, void *ctx)
+{
+	struct freed *f = ctx;
+
+	if (v->kind != VALUE_CONSTANT || packs(f->node, v))
+		return;
+	for (int i = 0; i < f->group->nargs; i++)
+		if (f->group->arg[i] == v)
+			return;
+	f->found = true;
+}
+
+const struct node *group_reads_freed(const struct graph *g, int group)
+{
+	struct freed f = { .group = &g->group[group] };
+
+	if (f.group->filed < 0 || f.group->foreign || f.group->changed)
+		return NULL;
+	for (const struct node *n = g->first; n; n = n->next) {
+		if (n->group != group)
+			continue;
+		f.node = n;
+		node_each_input(n, look_for_freed, &f);
+		if (f.found)
+			return n;
+	}
+	return NULL;
+}
+
 /* Static data that is not there (no .ptd given) cannot be packed. */
 static bool data_is_there(const struct node *n)
 {
@@ -49,6 +100,9 @@ void role_find(struct partition *p, struct method *m)
 {
 	bool *pinned = arena_array(&p->mem, (size_t)m->g->ngroups + 1, sizeof *pinned);
 
+	for (int i = 0; i < m->g->ngroups; i++)
+		if (m->repair && group_reads_freed(m->g, i))
+			m->g->group[i].changed = true;
 	graph_number(m->g);
 	m->role = arena_array(&p->mem, (size_t)m->g->nnodes + 1, sizeof *m->role);
 	for (const struct node *n = m->g->first; n; n = n->next)

@@ -94,8 +94,7 @@ static void strip_views(struct form *f, struct node *mm, int64_t out)
 	struct value *x = view ? node_input(view, 0) : NULL;
 
 	form_add(f, mm);
-	if (!x || !back || !op_is(back->op, "aten.view_copy.default") || x->rank < 2 || x->size[x->rank - 1] != f->arg[0].value->size[1] ||
-	    !view_restores(back, x, out))
+	if (!x || !back || !op_is(back->op, "aten.view_copy.default") || x->rank < 2 || !view_restores(back, x, out))
 		return;
 	f->arg[0] = arg_value(x);
 	f->node[f->nnodes - 1] = view;

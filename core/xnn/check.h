@@ -28,7 +28,7 @@ bool check_static_shape(struct rule_run *r, const struct value *v, const char *w
 bool reshape_holds(const struct value *v, unsigned fixed, int *inferred);
 /* Bounds of a relu, hardtanh or clamp; false when n is none of them. */
 bool activation_bounds(const struct node *n, float *min, float *max);
-/* Whether all that read this quantisation node are convolutions and linears that take it in. */
+/* Whether all that read this quantisation or cast node are convolutions and linears that take it in. */
 bool part_of_gemm(const struct node *n, const struct graph *g, struct arena *a);
 
 /* A list of n ints of a pooling or convolution: missing or empty gives `otherwise`, one entry counts for all. */
@@ -69,7 +69,7 @@ void check_weight_quant(struct rule_run *r, const struct weight_quant *w);
 
 /* A convolution or linear as the rules see it. */
 struct gemm {
-	const struct value *act, *weight, *bias;	/* as the arguments say; bias NULL: none */
+	const struct value *act, *weight, *bias;	/* as the arguments say, or behind a cast; bias NULL: none */
 	bool quantized;					/* weight comes from a dequantise node */
 	struct weight_quant quant;
 	bool bias_quantized;				/* int32 behind a dequantise node */
@@ -81,6 +81,9 @@ struct gemm {
 };
 
 struct gemm gemm_of(const struct node *n);
+/* The f32 constant that v is cast to f16 from in the same delegate, or NULL: delegates hold filters and biases of f16
+ * convolutions as f32, and XNNPACK casts when it packs them. */
+const struct value *cast_source(const struct value *v, int group);
 void check_gemm(struct rule_run *r, const struct gemm *m);
 
 /* Whether a delegate stores the constant c, static data of n, with the bytes that it has: another reader may then

@@ -17,6 +17,23 @@ static void find_activation(struct gemm *m)
 	m->act_source = m->act_q ? node_input(m->act_q, 0) : NULL;
 }
 
+const struct value *cast_source(const struct value *v, int group)
+{
+	const struct node *cast = v && v->kind == VALUE_NODE ? v->def : NULL;
+	const struct value *from = cast ? node_input(cast, 0) : NULL;
+
+	return from && cast->group >= 0 && cast->group == group && v->dtype == DTYPE_F16 && from->dtype == DTYPE_F32 &&
+	       from->kind == VALUE_CONSTANT && op_is(cast->op, "dim_order_ops._to_dim_order_copy.default") ? from : NULL;
+}
+
+static void see_through_casts(struct gemm *m, int group)
+{
+	const struct value *weight = cast_source(m->weight, group), *bias = cast_source(m->bias, group);
+
+	m->weight = weight ? weight : m->weight;
+	m->bias = bias ? bias : m->bias;
+}
+
 struct gemm gemm_of(const struct node *n)
 {
 	struct gemm m = {
@@ -25,6 +42,8 @@ struct gemm gemm_of(const struct node *n)
 		.bias = node_input(n, op_bias_arg(n->op)),
 	};
 
+	if (op_is(n->op, "aten.convolution.default"))
+		see_through_casts(&m, n->group);
 	m.quantized = weight_quant_of(m.weight, &m.quant);
 	m.bias_quantized = weight_quant_of(m.bias, &m.bias_quant) && m.bias_quant.data->dtype == DTYPE_I32;
 	find_activation(&m);

@@ -50,6 +50,7 @@ static void filter_layout(const struct value *w, const struct conv *c, struct fi
 	step[1] = w->rank == 4 ? stride[3] : 0;
 	f->rank = 4;
 	f->channels = out;
+	f->widen = c->transposed;	/* XNNPACK's deconvolution has no f16 filters */
 	if (c->depthwise) {		/* [1, kh, kw, out] */
 		put(l, kh, step[0]);
 		put(l, kw, step[1]);
@@ -79,7 +80,7 @@ bool convolution_keeps_bytes(const struct node *n, const struct value *w)
 	if (!read_conv(n, w, &c, NULL))
 		return false;
 	filter_layout(w, &c, &f);
-	return layout_is_dense(&f.layout);
+	return layout_is_dense(&f.layout) && !(f.widen && w->dtype == DTYPE_F16);
 }
 
 static void fill(struct xnode *node, const struct conv *c, uint32_t in, uint32_t filter, uint32_t bias, uint32_t out)
@@ -119,7 +120,7 @@ bool lower_convolution(struct xlower *x, const struct node *n, struct error *err
 	if (m->norm && !batch_norm_read(m->norm, f.channels, &x->scratch, &scale, &shift, err))
 		return false;
 	if (!lower_activation(x, n, &g, NHWC, &in, err) || !lower_filter(x, &g, &f, scale, &filter, err) ||
-	    !lower_bias(x, &g, f.channels, scale, shift, &bias, err))
+	    !lower_bias(x, &g, f.channels, f.widen, scale, shift, &bias, err))
 		return false;
 	out = lower_out(x, n, NHWC);
 	node = lower_node(x, n, c.transposed ? X_CONV_TRANSPOSE_2D : c.depthwise ? X_DEPTHWISE_CONV2D : X_CONV2D);

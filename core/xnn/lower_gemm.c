@@ -40,7 +40,7 @@ bool lower_linear(struct xlower *x, const struct node *n, struct error *err)
 	if (m->norm && !batch_norm_read(m->norm, f.channels, &x->scratch, &scale, &shift, err))
 		return false;
 	if (!lower_activation(x, n, &g, NCHW, &in, err) || !lower_filter(x, &g, &f, scale, &filter, err) ||
-	    !lower_bias(x, &g, f.channels, scale, shift, &bias, err))
+	    !lower_bias(x, &g, f.channels, false, scale, shift, &bias, err))
 		return false;
 	out = lower_out(x, n, NCHW);
 	node = lower_node(x, n, X_FULLY_CONNECTED);

@@ -10,6 +10,8 @@ bool lower_same(struct xlower *x, const struct node *n, struct error *err)
 	enum layout l = lower_layout(x, n);
 	uint32_t id;
 
+	if (in->dtype != n->out[0]->dtype)
+		return true;	/* a cast of a filter or bias, which the convolution stores as it was */
 	if (!lower_in(x, n, in, l, &id, err))
 		return false;
 	lower_alias(x, n, l, id);

@@ -176,3 +176,16 @@ bool static_int4(struct xlower *x, const struct value *from, struct span *out, s
 	*out = (struct span){ to, (size_t)(rows * pitch) };
 	return true;
 }
+
+bool static_widen(struct xlower *x, const char *name, struct span *data, struct error *err)
+{
+	size_t n = data->bytes / sizeof(uint16_t);
+	float *to = arena_try(x->mem, n * sizeof *to);
+
+	if (!to)
+		return error_set(err, ERROR_MEMORY, "no memory for %zu numbers of %s", n, name);
+	for (size_t i = 0; i < n; i++)
+		to[i] = (float)dtype_get(DTYPE_F16, data->data, i);
+	*data = (struct span){ (const uint8_t *)to, n * sizeof *to };
+	return true;
+}

@@ -67,6 +67,11 @@ bool lower_filter(struct xlower *x, const struct gemm *g, const struct filter *f
 	} else if (!static_gather(x, from, &f->layout, &v.data, err)) {
 		return false;
 	}
+	if (f->widen && v.datatype == XD_FP16) {
+		if (!static_widen(x, from->name, &v.data, err))
+			return false;
+		v.datatype = XD_FP32;
+	}
 	*id = lower_static(x, from->home, v);
 	return true;
 }
@@ -113,11 +118,11 @@ static bool quantized_bias(struct xlower *x, const struct gemm *g, int64_t chann
 	return true;
 }
 
-static bool normed_bias(struct xlower *x, const struct gemm *g, int64_t channels, const double *scale, const double *shift,
-			struct xvalue *v, struct error *err)
+static bool normed_bias(struct xlower *x, const struct gemm *g, int64_t channels, bool wide, const double *scale,
+			const double *shift, struct xvalue *v, struct error *err)
 {
 	const struct value *b = g->bias;
-	enum dtype t = g->weight->dtype;
+	enum dtype t = wide ? DTYPE_F32 : g->weight->dtype;
 	void *to = arena_array(x->mem, (size_t)channels, dtype_bytes(t));
 
 	if (b && !b->data)
@@ -129,7 +134,7 @@ static bool normed_bias(struct xlower *x, const struct gemm *g, int64_t channels
 	return true;
 }
 
-bool lower_bias(struct xlower *x, const struct gemm *g, int64_t channels, const double *scale, const double *shift,
+bool lower_bias(struct xlower *x, const struct gemm *g, int64_t channels, bool wide, const double *scale, const double *shift,
 		uint32_t *id, struct error *err)
 {
 	const struct value *b = g->bias;
@@ -146,11 +151,11 @@ bool lower_bias(struct xlower *x, const struct gemm *g, int64_t channels, const 
 	if (b && (b->kind != VALUE_CONSTANT || dtype_numel(b->rank, b->size) != channels))
 		return error_set(err, ERROR_UNSUPPORTED, "the bias is no constant of %lld numbers", (long long)channels);
 	if (scale) {
-		ok = normed_bias(x, g, channels, scale, shift, &v, err);
+		ok = normed_bias(x, g, channels, wide, scale, shift, &v, err);
 	} else if (g->precision == PRECISION_STATIC) {
 		ok = quantized_bias(x, g, channels, &v, err);
 	} else {
-		bool half = b->dtype == DTYPE_F16 && !g->quantized;
+		bool half = !wide && !g->quantized && g->weight->dtype == DTYPE_F16;	/* as the filter */
 
 		v.datatype = half ? XD_FP16 : XD_FP32;
 		ok = static_as(x, b, half ? DTYPE_F16 : DTYPE_F32, &v.data, err);

@@ -101,6 +101,7 @@ bool static_gather(struct xlower *x, const struct value *from, const struct layo
 bool static_scaled(struct xlower *x, const struct value *from, const struct layout_of *l, const double *scale,
 		   int64_t channels, bool channel_last, struct span *out, struct error *err);
 bool static_as(struct xlower *x, const struct value *from, enum dtype t, struct span *out, struct error *err);
+bool static_widen(struct xlower *x, const char *name, struct span *data, struct error *err);	/* f16 to f32 */
 /* A weight [rows, n] of int4 values, two a byte, rows padded to whole bytes with the value 0. */
 bool static_int4(struct xlower *x, const struct value *from, struct span *out, struct error *err);
 bool layout_is_dense(const struct layout_of *l);
@@ -114,12 +115,13 @@ struct filter {
 	int64_t channels;		/* outputs */
 	bool channel_last;
 	int channel_dim;		/* of the XNNPACK value */
+	bool widen;			/* f16 must be stored as f32 */
 };
 
 bool lower_filter(struct xlower *x, const struct gemm *g, const struct filter *f, const double *scale, uint32_t *id,
 		  struct error *err);
-/* XNONE when there is none. scale and shift: of a batch norm that went in, else NULL. */
-bool lower_bias(struct xlower *x, const struct gemm *g, int64_t channels, const double *scale, const double *shift,
+/* XNONE when there is none. scale and shift: of a batch norm that went in, else NULL. wide: f32 always. */
+bool lower_bias(struct xlower *x, const struct gemm *g, int64_t channels, bool wide, const double *scale, const double *shift,
 		uint32_t *id, struct error *err);
 /* The activation: float, int8, or quantised at run time (one Convert for all that read the same quantise node). */
 bool lower_activation(struct xlower *x, const struct node *n, const struct gemm *g, enum layout l, uint32_t *id,

@@ -39,8 +39,10 @@ static void accept_dequantize(struct rule_run *r, const struct node *n)
 	const struct value *in = node_input(n, 0);
 	bool same = true;
 
-	if (in && in->kind == VALUE_CONSTANT && part_of_gemm(n, r->graph, r->mem))
+	if (in && in->kind == VALUE_CONSTANT && part_of_gemm(n, r->graph, r->mem)) {
+		rule_check(r, true, "a convolution or linear takes it along", "no_rule", " ");
 		return;
+	}
 	check_quantized_tensors(r);
 	check_parameters(r, n, in);
 	for (int i = 0; in && i < in->nuses; i++)

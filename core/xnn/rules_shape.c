@@ -29,6 +29,10 @@ static void accept_dim_order(struct rule_run *r, const struct node *n)
 {
 	const struct value *in = node_input(n, 0), *out = n->nouts ? n->out[0] : NULL;
 
+	if (cast_source(out, n->group) && part_of_gemm(n, r->graph, r->mem)) {
+		rule_check(r, true, "a convolution takes it along", "dtype", " ");
+		return;
+	}
 	check_tensors(r);
 	rule_check(r, in && out && in->dtype == out->dtype, "dtype stays", "dtype", "dtype conversion from %s to %s is not supported",
 		   in ? dtype_name(in->dtype) : "?", out ? dtype_name(out->dtype) : "?");
