@@ -187,7 +187,9 @@ static void json_keys(void **state)
 	r.applied = true;
 	r.budget = &budget;
 	r.nbudgets = 1;
-	text = json_dumps(report_json(&r), JSON_ENSURE_ASCII);
+	j = report_json(&r);
+	text = json_dumps(j, JSON_ENSURE_ASCII);
+	json_decref(j);
 	assert_harmless(text);
 	j = json_loads(text, 0, NULL);
 	assert_non_null(j);
