@@ -30,15 +30,16 @@ static void complain(struct batch *b, int status, const char *fmt, ...) __attrib
 static void complain(struct batch *b, int status, const char *fmt, ...)
 {
 	struct text line = { 0 };
-	char buf[1024];
+	struct str words = { 0 };
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(buf, sizeof buf, fmt, ap);
+	str_addv(&words, fmt, ap);
 	va_end(ap);
-	text_add(&line, "etinspect: %s\n", buf);
+	text_add(&line, "etinspect: %s\n", str_text(&words));
 	fputs(str_text(&line.s), stderr);
 	text_free(&line);
+	str_free(&words);
 	if (status > b->status)
 		b->status = status;
 }

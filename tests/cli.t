@@ -84,6 +84,44 @@ grep -q 'FAILS' out; ok 'with the rule that fails'
 run --explain convolution --report=json demo.pte
 python3 -c 'import json; j = json.load(open("out")); assert len(j) == 2 and any(not r["ok"] for r in j[0]["rules"])'; ok 'in JSON too'
 
+run --report=markdown demo.pte
+grep -q '^| forward | ' out; ok 'Markdown has the method'
+run --hash --report=json demo.pte
+python3 -c '
+import hashlib, json
+j = json.load(open("out"))
+assert j["file"]["sha256"] == hashlib.sha256(open("demo.pte", "rb").read()).hexdigest()
+assert all(len(c["sha256"]) == 64 for c in j["constants"])'
+ok '--hash'
+run --bench --runs 2 --threads 1 --trace trace.json --report=json demo.pte
+python3 -c '
+import json
+e = json.load(open("trace.json"))
+assert len([x for x in e if x["ph"] == "X" and x["dur"] > 0]) > 10'
+ok '--trace'
+run --bench --runs 2 --threads 1 --by op demo.pte
+grep -q 'aten.convolution.default .*before .*filed' out; ok '--by op'
+
+# A method whose name holds an escape sequence, and a file whose name does.
+python3 -c '
+import sys
+b = open("demo.pte", "rb").read()
+assert b.count(b"forward") == 1
+open("hostile\x1b[2J\r.pte", "wb").write(b.replace(b"forward", b"f\x1b[31mx"))'
+for format in text json markdown csv; do
+	run --report=$format hostile*.pte
+	is "a hostile name as $format" $status 0
+	! LC_ALL=C grep -q $'[\001-\011\013-\037\177]' out err; ok 'does not reach the terminal'
+done
+run --dot hostile*.pte; ! LC_ALL=C grep -q $'[\001-\011\013-\037\177]' out; ok 'nor as a graph'
+run --method nothing hostile*.pte
+is 'nor in an error' "$(cat err)" "etinspect: hostile?[2J?.pte: no method 'nothing'; it has f?[31mx"
+
+# Ctrl-C.
+"$et" --bench --runs 1000000 --max-time 1000 demo.pte >out 2>err & pid=$!
+sleep 0.5; kill -INT $pid 2>/dev/null; wait $pid
+is 'ends on SIGINT' $? 130
+
 # Budgets.
 run --fail-on 'declined>100,warnings' demo.pte
 is 'budgets that hold' $status 0

@@ -192,6 +192,7 @@ static void json_keys(void **state)
 	json_decref(j);
 	assert_harmless(text);
 	j = json_loads(text, 0, NULL);
+	free(text);
 	assert_non_null(j);
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		if (!walk(j, keys[i]))

@@ -16,15 +16,16 @@ static const char *plural(int n)
 static void heading(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void heading(struct text *t, const char *fmt, ...)
 {
-	char line[512];
+	struct str line = { 0 };
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(line, sizeof line, fmt, ap);
+	str_addv(&line, fmt, ap);
 	va_end(ap);
 	text_add(t, "\n");
-	text_styled(t, STYLE_TITLE, "%s", line);
+	text_styled(t, STYLE_TITLE, "%s", str_text(&line));
 	text_add(t, "\n");
+	str_free(&line);
 }
 
 /* "  label     sentence", folded. */
@@ -34,18 +35,12 @@ static void field(struct text *t, enum style style, const char *label, const cha
 {
 	struct str line = { 0 };
 	va_list ap;
-	char small[1];
-	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(small, sizeof small, fmt, ap);
-	va_end(ap);
-	line.text = mem_alloc((size_t)n + 1);
-	va_start(ap, fmt);
-	vsnprintf(line.text, (size_t)n + 1, fmt, ap);
+	str_addv(&line, fmt, ap);
 	va_end(ap);
 	text_styled(t, style, "  %-10s", label);
-	text_fold(t, 12, 12, line.text);
+	text_fold(t, 12, 12, str_text(&line));
 	str_free(&line);
 }
 

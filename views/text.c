@@ -78,18 +78,12 @@ static void add_formatted(struct str *out, const char *fmt, va_list ap)
 {
 	size_t trailing = strlen(fmt);
 	struct str line = { 0 };
-	va_list again;
-	int n;
 
 	while (trailing && fmt[trailing - 1] == '\n')
 		trailing--;
 	assert(!memchr(fmt, '\n', trailing));	/* it would become '?' */
-	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, again);
-	va_end(again);
-	line.text = mem_alloc((size_t)n + 1);
-	vsnprintf(line.text, (size_t)n + 1, fmt, ap);
-	line.text[(size_t)n - strlen(fmt + trailing)] = '\0';
+	str_addv(&line, fmt, ap);
+	line.text[line.n - strlen(fmt + trailing)] = '\0';
 	text_clean(out, line.text, false);
 	str_add(out, fmt + trailing);
 	str_free(&line);

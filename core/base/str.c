@@ -2,7 +2,6 @@
 
 #include "core/base/mem.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,19 +26,26 @@ void str_add(struct str *s, const char *text)
 	str_addn(s, text, strlen(text));
 }
 
+void str_addv(struct str *s, const char *fmt, va_list ap)
+{
+	va_list again;
+	int n;
+
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	reserve(s, (size_t)n);
+	vsnprintf(s->text + s->n, (size_t)n + 1, fmt, ap);
+	s->n += (size_t)n;
+}
+
 void str_addf(struct str *s, const char *fmt, ...)
 {
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	str_addv(s, fmt, ap);
 	va_end(ap);
-	reserve(s, (size_t)n);
-	va_start(ap, fmt);
-	vsnprintf(s->text + s->n, (size_t)n + 1, fmt, ap);
-	va_end(ap);
-	s->n += (size_t)n;
 }
 
 const char *str_text(const struct str *s)
