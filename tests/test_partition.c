@@ -35,14 +35,15 @@ static void apply(struct lab *lab)
 
 static int delegates(const struct graph *g)
 {
+	bool *seen = mem_alloc((size_t)g->ngroups + 1);
 	int n = 0;
 
-	for (int i = 0; i < g->ngroups; i++)
-		for (const struct node *k = g->first; k; k = k->next)
-			if (k->group == i) {
-				n++;
-				break;
-			}
+	for (const struct node *k = g->first; k; k = k->next)
+		if (k->group >= 0 && !seen[k->group]) {
+			seen[k->group] = true;
+			n++;
+		}
+	mem_free(seen);
 	return n;
 }
 
@@ -525,11 +526,18 @@ static void prelu_is_put_together(void **state)
 	lab_free(lab);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+enum { SLOWER = 5 };
+#else
+enum { SLOWER = 1 };
+#endif
+
+/* Of this process: other work on the machine does not count. */
 static double seconds(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
@@ -551,7 +559,7 @@ static void fifty_thousand_nodes_in_a_second(void **state)
 	assert_true(partition_apply(lab->g, &err));
 	t = seconds() - t;
 	assert_true(delegates(lab->g) > 1000);
-	if (t > 1)
+	if (t > SLOWER)
 		fail_msg("%d nodes took %.2f s", lab->g->nnodes, t);
 	lab_free(lab);
 }
