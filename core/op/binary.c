@@ -94,7 +94,8 @@ static bool shape_prelu(struct call *c, struct error *err)
 	channels = self->rank > 1 ? self->size[1] : 1;
 	if (weight->rank > 1 || weight->dtype != self->dtype ||
 	    (tensor_numel(weight) != 1 && tensor_numel(weight) != channels))
-		return call_fail(c, err, "weight must have 1 or %lld elements of %s", (long long)channels, dtype_name(self->dtype));
+		return call_fail(c, err, "weight must have 1 or %lld elements of %s", (long long)channels,
+				 dtype_name(self->dtype));
 	tensor_set_like(c->out[0], self);
 	return true;
 }
@@ -246,7 +247,8 @@ static int64_t modulo(int64_t a, int64_t b, bool *zero)
 }
 
 /* The rest of stock kernels goes through a float, of doubles too. */
-#define REMAINDER(fmod, x, y) ({ float rem = (float)fmod(x, y); if (((x) < 0) != ((y) < 0) && rem != 0) rem = (float)(rem + (y)); rem; })
+#define REMAINDER(fmod, x, y) \
+	({ float rem = (float)fmod(x, y); ((x) < 0) != ((y) < 0) && rem != 0 ? (float)(rem + (y)) : rem; })
 
 BINARY(trunc_divide, truncf(x / y), trunc(x / y), divide(x, y, false, ctx))
 BINARY(floor_divide, flooredf(x, y), floored(x, y), divide(x, y, true, ctx))
@@ -326,7 +328,9 @@ ROW2(name##_i32, int32_t, int32_t, expr) \
 ROW2(name##_truth, uint8_t, uint8_t, expr) \
 static bool name##_kernel(struct call *c, struct error *err) \
 { \
-	static row_fn *const f[KINDS] = { [KIND_I64] = name##_i64, [KIND_BOOL] = name##_truth, [KIND_I32] = name##_i32 }; \
+	static row_fn *const f[KINDS] = { \
+		[KIND_I64] = name##_i64, [KIND_BOOL] = name##_truth, [KIND_I32] = name##_i32 \
+	}; \
 	enum kind k = call_common_dtype(c, "01") == DTYPE_BOOL ? KIND_BOOL : KIND_I64; \
  \
 	return apply(c, f, k, k, NULL, 2); \
@@ -388,37 +392,56 @@ const struct op op_binary[] = {
 	{ "aten.add.Tensor", "aten::add.out", "TTS>T", "self, other, alpha", E, shape_alpha, add_kernel },
 	{ "aten.add.Scalar", "aten::add.Scalar_out", "TSS>T", "self, other, alpha", E, shape_alpha, add_kernel },
 	{ "aten.atan2.default", "aten::atan2.out", "TT>T", "self, other", E, shape_to_float, atan2_kernel },
-	{ "aten.bitwise_and.Tensor", "aten::bitwise_and.Tensor_out", "TT>T", "self, other", E, shape_intb, bitwise_and_kernel },
-	{ "aten.bitwise_and.Scalar", "aten::bitwise_and.Scalar_out", "TS>T", "self, other", E, shape_intb, bitwise_and_kernel },
-	{ "aten.bitwise_left_shift.Tensor", "aten::bitwise_left_shift.Tensor_out", "TT>T", "self, other", E, shape_intb, bitwise_left_shift_kernel },
-	{ "aten.bitwise_left_shift.Tensor_Scalar", "aten::bitwise_left_shift.Tensor_Scalar_out", "TS>T", "self, other", E, shape_intb, bitwise_left_shift_kernel },
-	{ "aten.bitwise_or.Tensor", "aten::bitwise_or.Tensor_out", "TT>T", "self, other", E, shape_intb, bitwise_or_kernel },
-	{ "aten.bitwise_or.Scalar", "aten::bitwise_or.Scalar_out", "TS>T", "self, other", E, shape_intb, bitwise_or_kernel },
-	{ "aten.bitwise_right_shift.Tensor", "aten::bitwise_right_shift.Tensor_out", "TT>T", "self, other", E, shape_intb, bitwise_right_shift_kernel },
-	{ "aten.bitwise_right_shift.Tensor_Scalar", "aten::bitwise_right_shift.Tensor_Scalar_out", "TS>T", "self, other", E, shape_intb, bitwise_right_shift_kernel },
-	{ "aten.bitwise_xor.Tensor", "aten::bitwise_xor.Tensor_out", "TT>T", "self, other", E, shape_intb, bitwise_xor_kernel },
-	{ "aten.bitwise_xor.Scalar", "aten::bitwise_xor.Scalar_out", "TS>T", "self, other", E, shape_intb, bitwise_xor_kernel },
+	{ "aten.bitwise_and.Tensor", "aten::bitwise_and.Tensor_out", "TT>T", "self, other",
+	  E, shape_intb, bitwise_and_kernel },
+	{ "aten.bitwise_and.Scalar", "aten::bitwise_and.Scalar_out", "TS>T", "self, other",
+	  E, shape_intb, bitwise_and_kernel },
+	{ "aten.bitwise_left_shift.Tensor", "aten::bitwise_left_shift.Tensor_out", "TT>T", "self, other",
+	  E, shape_intb, bitwise_left_shift_kernel },
+	{ "aten.bitwise_left_shift.Tensor_Scalar", "aten::bitwise_left_shift.Tensor_Scalar_out", "TS>T", "self, other",
+	  E, shape_intb, bitwise_left_shift_kernel },
+	{ "aten.bitwise_or.Tensor", "aten::bitwise_or.Tensor_out", "TT>T", "self, other",
+	  E, shape_intb, bitwise_or_kernel },
+	{ "aten.bitwise_or.Scalar", "aten::bitwise_or.Scalar_out", "TS>T", "self, other",
+	  E, shape_intb, bitwise_or_kernel },
+	{ "aten.bitwise_right_shift.Tensor", "aten::bitwise_right_shift.Tensor_out", "TT>T", "self, other",
+	  E, shape_intb, bitwise_right_shift_kernel },
+	{ "aten.bitwise_right_shift.Tensor_Scalar", "aten::bitwise_right_shift.Tensor_Scalar_out", "TS>T",
+	  "self, other", E, shape_intb, bitwise_right_shift_kernel },
+	{ "aten.bitwise_xor.Tensor", "aten::bitwise_xor.Tensor_out", "TT>T", "self, other",
+	  E, shape_intb, bitwise_xor_kernel },
+	{ "aten.bitwise_xor.Scalar", "aten::bitwise_xor.Scalar_out", "TS>T", "self, other",
+	  E, shape_intb, bitwise_xor_kernel },
 	{ "aten.clamp.default", "aten::clamp.out", "Tss>T", "self, min, max", E, shape_clamp, clamp_kernel },
 	{ "aten.clamp.Tensor", "aten::clamp.Tensor_out", "Ttt>T", "self, min, max", E, shape_clamp, clamp_kernel },
 	{ "aten.div.Tensor", "aten::div.out", "TT>T", "self, other", E, shape_to_float, div_kernel },
-	{ "aten.div.Tensor_mode", "aten::div.out_mode", "TTZ>T", "self, other, rounding_mode", E, shape_mode, div_mode_kernel },
+	{ "aten.div.Tensor_mode", "aten::div.out_mode", "TTZ>T", "self, other, rounding_mode",
+	  E, shape_mode, div_mode_kernel },
 	{ "aten.div.Scalar", "aten::div.Scalar_out", "TS>T", "self, other", E, shape_to_float, div_kernel },
-	{ "aten.div.Scalar_mode", "aten::div.Scalar_mode_out", "TSZ>T", "self, other, rounding_mode", E, shape_mode, div_mode_kernel },
-	{ "aten.floor_divide.default", "aten::floor_divide.out", "TT>T", "self, other", E, shape_not_bool, floor_divide_kernel },
+	{ "aten.div.Scalar_mode", "aten::div.Scalar_mode_out", "TSZ>T", "self, other, rounding_mode",
+	  E, shape_mode, div_mode_kernel },
+	{ "aten.floor_divide.default", "aten::floor_divide.out", "TT>T", "self, other",
+	  E, shape_not_bool, floor_divide_kernel },
 	{ "aten.fmod.Tensor", "aten::fmod.Tensor_out", "TT>T", "self, other", E, shape_not_bool, fmod_kernel },
 	{ "aten.fmod.Scalar", "aten::fmod.Scalar_out", "TS>T", "self, other", E, shape_not_bool, fmod_kernel },
 	{ "aten.maximum.default", "aten::maximum.out", "TT>T", "self, other", E, shape_realb, maximum_kernel },
 	{ "aten.minimum.default", "aten::minimum.out", "TT>T", "self, other", E, shape_realb, minimum_kernel },
 	{ "aten.mul.Tensor", "aten::mul.out", "TT>T", "self, other", E, shape_realb, mul_kernel },
 	{ "aten.mul.Scalar", "aten::mul.Scalar_out", "TS>T", "self, other", E, shape_realb, mul_kernel },
-	{ "aten.pow.Tensor_Tensor", "aten::pow.Tensor_Tensor_out", "TT>T", "self, exponent", E, shape_not_bool, pow_kernel },
-	{ "aten.pow.Tensor_Scalar", "aten::pow.Tensor_Scalar_out", "TS>T", "self, exponent", E, shape_not_bool, pow_kernel },
+	{ "aten.pow.Tensor_Tensor", "aten::pow.Tensor_Tensor_out", "TT>T", "self, exponent",
+	  E, shape_not_bool, pow_kernel },
+	{ "aten.pow.Tensor_Scalar", "aten::pow.Tensor_Scalar_out", "TS>T", "self, exponent",
+	  E, shape_not_bool, pow_kernel },
 	{ "aten.pow.Scalar", "aten::pow.Scalar_out", "ST>T", "self, exponent", E, shape_not_bool, pow_kernel },
 	{ "aten.prelu.default", NULL, "TT>T", "self, weight", 0, shape_prelu, prelu_kernel },
-	{ "aten.remainder.Tensor", "aten::remainder.Tensor_out", "TT>T", "self, other", E, shape_not_bool, remainder_kernel },
-	{ "aten.remainder.Scalar", "aten::remainder.Scalar_out", "TS>T", "self, other", E, shape_not_bool, remainder_kernel },
-	{ "aten.rsub.Scalar", "aten::rsub.Scalar_out", "TSS>T", "self, other, alpha", E, shape_alpha_not_bool, rsub_kernel },
+	{ "aten.remainder.Tensor", "aten::remainder.Tensor_out", "TT>T", "self, other",
+	  E, shape_not_bool, remainder_kernel },
+	{ "aten.remainder.Scalar", "aten::remainder.Scalar_out", "TS>T", "self, other",
+	  E, shape_not_bool, remainder_kernel },
+	{ "aten.rsub.Scalar", "aten::rsub.Scalar_out", "TSS>T", "self, other, alpha",
+	  E, shape_alpha_not_bool, rsub_kernel },
 	{ "aten.sub.Tensor", "aten::sub.out", "TTS>T", "self, other, alpha", E, shape_alpha_not_bool, sub_kernel },
-	{ "aten.sub.Scalar", "aten::sub.Scalar_out", "TSS>T", "self, other, alpha", E, shape_alpha_not_bool, sub_kernel },
+	{ "aten.sub.Scalar", "aten::sub.Scalar_out", "TSS>T", "self, other, alpha",
+	  E, shape_alpha_not_bool, sub_kernel },
 	{ 0 },
 };

@@ -52,7 +52,8 @@ static bool name##_kernel(struct call *c, struct error *err) \
 { \
 	static row_fn *const f[KINDS] = { [KIND_BOOL] = name##_truth }; \
  \
-	map_run(f, KIND_BOOL, KIND_BOOL, NULL, c->out[0], (struct tensor *[]){ call_tensor(c, 0), call_tensor(c, 1) }, 2); \
+	map_run(f, KIND_BOOL, KIND_BOOL, NULL, c->out[0], \
+		(struct tensor *[]){ call_tensor(c, 0), call_tensor(c, 1) }, 2); \
 	return true; \
 }
 LOGIC_KERNEL(logical_and, x & y)
@@ -91,8 +92,9 @@ static void close_row(void *ctx, char *const *p, const int64_t *step, int64_t n)
 		for (int64_t i = 0; i < len; i++) {
 			double off = fabs(a[i] - b[i]);
 
-			r->close &= r->rtol == 0 && r->atol == 0 ? a[i] == b[i] :
-								   isfinite(off) && off <= r->atol + fabs(r->rtol * b[i]);
+			r->close &= r->rtol == 0 && r->atol == 0
+					    ? a[i] == b[i]
+					    : isfinite(off) && off <= r->atol + fabs(r->rtol * b[i]);
 		}
 	}
 }
@@ -101,7 +103,8 @@ static bool allclose_kernel(struct call *c, struct error *err)
 {
 	const struct tensor *a = call_tensor(c, 0);
 	bool exact = !dtype_is_float(a->dtype);
-	struct close_run r = { a->dtype, exact ? 0 : call_double(c, 2, 1e-5), exact ? 0 : call_double(c, 3, 1e-8), true };
+	struct close_run r = { a->dtype, exact ? 0 : call_double(c, 2, 1e-5), exact ? 0 : call_double(c, 3, 1e-8),
+			       true };
 	struct loop l;
 
 	loop_start(&l, a->rank, a->size);
@@ -113,13 +116,17 @@ static bool allclose_kernel(struct call *c, struct error *err)
 }
 
 #define PAIR(name) \
-	{ "aten." #name ".Tensor", "aten::" #name ".Tensor_out", "TT>T", "self, other", OP_ELEMENTWISE, shape_compare, name##_kernel }, \
-	{ "aten." #name ".Scalar", "aten::" #name ".Scalar_out", "TS>T", "self, other", OP_ELEMENTWISE, shape_compare, name##_kernel }
+	{ "aten." #name ".Tensor", "aten::" #name ".Tensor_out", "TT>T", "self, other", \
+	  OP_ELEMENTWISE, shape_compare, name##_kernel }, \
+	{ "aten." #name ".Scalar", "aten::" #name ".Scalar_out", "TS>T", "self, other", \
+	  OP_ELEMENTWISE, shape_compare, name##_kernel }
 #define LOGIC(name) \
-	{ "aten." #name ".default", "aten::" #name ".out", "TT>T", "self, other", OP_ELEMENTWISE, shape_compare, name##_kernel }
+	{ "aten." #name ".default", "aten::" #name ".out", "TT>T", "self, other", \
+	  OP_ELEMENTWISE, shape_compare, name##_kernel }
 
 const struct op op_compare[] = {
-	{ "aten.allclose.Tensor", "aten::allclose.out", "TTDDBB>T", "self, other, rtol, atol, equal_nan, dummy_param", 0, shape_allclose, allclose_kernel },
+	{ "aten.allclose.Tensor", "aten::allclose.out", "TTDDBB>T", "self, other, rtol, atol, equal_nan, dummy_param",
+	  0, shape_allclose, allclose_kernel },
 	PAIR(eq),
 	PAIR(ge),
 	PAIR(gt),

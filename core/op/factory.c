@@ -221,7 +221,8 @@ static bool randn_kernel(struct call *c, struct error *err)
 	return draw(c, normal);
 }
 
-/* native_dropout(input, p, train): the result and what was kept. Stock kernels do not scale by 1 / (1 - p); eager does. */
+/* native_dropout(input, p, train): the result and what was kept. Stock kernels do not scale by 1 / (1 - p), as eager
+ * does. */
 
 static bool dropout_shape(struct call *c, struct error *err)
 {
@@ -257,19 +258,27 @@ static bool dropout_kernel(struct call *c, struct error *err)
 
 #define OPTIONS ", dtype, layout, device, pin_memory"
 const struct op op_factory[] = {
-	{ "aten.arange.default", "aten::arange.out", "SMMMb>T", "end" OPTIONS, OP_FACTORY, arange_shape, arange_kernel },
-	{ "aten.arange.start_step", "aten::arange.start_out", "SSSMMMb>T", "start, end, step" OPTIONS, OP_FACTORY, arange_shape, arange_kernel },
-	{ "aten.empty.memory_format", "aten::empty.out", "AMMMbM>T", "size" OPTIONS ", memory_format", OP_FACTORY, sized_shape, zeros_kernel },
+	{ "aten.arange.default", "aten::arange.out", "SMMMb>T", "end" OPTIONS,
+	  OP_FACTORY, arange_shape, arange_kernel },
+	{ "aten.arange.start_step", "aten::arange.start_out", "SSSMMMb>T", "start, end, step" OPTIONS,
+	  OP_FACTORY, arange_shape, arange_kernel },
+	{ "aten.empty.memory_format", "aten::empty.out", "AMMMbM>T", "size" OPTIONS ", memory_format",
+	  OP_FACTORY, sized_shape, zeros_kernel },
 	{ "aten.fill.Scalar", "aten::fill.Scalar_out", "TS>T", "self, value", OP_ELEMENTWISE, fill_shape, full_kernel },
 	{ "aten.fill.Tensor", "aten::fill.Tensor_out", "TT>T", "self, value", OP_ELEMENTWISE, fill_shape, full_kernel },
-	{ "aten.full.default", "aten::full.out", "ASMMMb>T", "size, fill_value" OPTIONS, OP_FACTORY, full_shape, full_kernel },
-	{ "aten.full_like.default", "aten::full_like.out", "TSMMMbM>T", "self, fill_value" OPTIONS ", memory_format", OP_ELEMENTWISE, full_like_shape, full_kernel },
-	{ "aten.native_dropout.default", "aten::native_dropout.out", "TDb>TT", "input, p, train", OP_RANDOM, dropout_shape, dropout_kernel },
+	{ "aten.full.default", "aten::full.out", "ASMMMb>T", "size, fill_value" OPTIONS,
+	  OP_FACTORY, full_shape, full_kernel },
+	{ "aten.full_like.default", "aten::full_like.out", "TSMMMbM>T", "self, fill_value" OPTIONS ", memory_format",
+	  OP_ELEMENTWISE, full_like_shape, full_kernel },
+	{ "aten.native_dropout.default", "aten::native_dropout.out", "TDb>TT", "input, p, train",
+	  OP_RANDOM, dropout_shape, dropout_kernel },
 	{ "aten.ones.default", "aten::ones.out", "AMMMb>T", "size" OPTIONS, OP_FACTORY, sized_shape, ones_kernel },
 	{ "aten.rand.default", "aten::rand.out", "AMMMb>T", "size" OPTIONS, OP_RANDOM, random_shape, rand_kernel },
 	{ "aten.randn.default", "aten::randn.out", "AMMMb>T", "size" OPTIONS, OP_RANDOM, random_shape, randn_kernel },
-	{ "aten.scalar_tensor.default", "aten::scalar_tensor.out", "SMMMb>T", "s" OPTIONS, OP_FACTORY, scalar_tensor_shape, full_kernel },
+	{ "aten.scalar_tensor.default", "aten::scalar_tensor.out", "SMMMb>T", "s" OPTIONS,
+	  OP_FACTORY, scalar_tensor_shape, full_kernel },
 	{ "aten.zeros.default", "aten::zeros.out", "AMMMb>T", "size" OPTIONS, OP_FACTORY, sized_shape, zeros_kernel },
-	{ "dim_order_ops._empty_dim_order.default", "dim_order_ops::_empty_dim_order.out", "AMMMbA>T", "size" OPTIONS ", dim_order", OP_FACTORY, empty_shape, zeros_kernel },
+	{ "dim_order_ops._empty_dim_order.default", "dim_order_ops::_empty_dim_order.out", "AMMMbA>T",
+	  "size" OPTIONS ", dim_order", OP_FACTORY, empty_shape, zeros_kernel },
 	{ 0 },
 };

@@ -72,8 +72,9 @@ static const char *letter_meaning(char letter)
 	static const struct { char letter; const char *meaning; } table[] = {
 		{ 'T', "a tensor" }, { 't', "a tensor or none" }, { 'L', "a list of tensors" }, { 'l', "a list of tensors" },
 		{ 'S', "a number" }, { 's', "a number or none" }, { 'D', "a number" }, { '?', "a number or none" },
-		{ 'I', "an integer" }, { 'i', "an integer or none" }, { 'B', "a bool" }, { 'b', "a bool or none" },
-		{ 'A', "a list of integers" }, { 'F', "a list of numbers" }, { 'Z', "a string" }, { 'M', "an integer or none" },
+		{ 'I', "an integer" }, { 'i', "an integer or none" }, { 'M', "an integer or none" },
+		{ 'B', "a bool" }, { 'b', "a bool or none" }, { 'Z', "a string" },
+		{ 'A', "a list of integers" }, { 'F', "a list of numbers" },
 	};
 
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -353,7 +354,8 @@ enum dtype call_result_dtype(const struct call *c, const char *args)
 	}
 	for (int k = 2; k >= 0; k--)
 		if (best[k] >= 0)
-			result = result >= 0 && category((enum dtype)result) > category((enum dtype)best[k]) ? result : best[k];
+			result = result >= 0 && category((enum dtype)result) > category((enum dtype)best[k]) ?
+				 result : best[k];
 	return (enum dtype)result;
 }
 
@@ -389,6 +391,41 @@ void tensor_reshape(struct tensor *t, int rank, const int64_t *size, const struc
 	}
 }
 
+struct tensor tensor_narrow(struct tensor t, int dim, int64_t from, int64_t size)
+{
+	if (t.data)
+		t.data = (char *)t.data + from * t.stride[dim] * (int64_t)dtype_bytes(t.dtype);
+	t.size[dim] = size;
+	return t;
+}
+
+struct tensor tensor_without(struct tensor t, int dim)
+{
+	t.rank--;
+	for (; dim < t.rank; dim++) {
+		t.size[dim] = t.size[dim + 1];
+		t.stride[dim] = t.stride[dim + 1];
+	}
+	return t;
+}
+
+bool tensor_is_channels_last(const struct tensor *t)
+{
+	if ((t->rank != 4 && t->rank != 5) || t->dim_order[0] != 0 || t->dim_order[t->rank - 1] != 1)
+		return false;
+	for (int i = 1; i < t->rank - 1; i++)
+		if (t->dim_order[i] != i + 1)
+			return false;
+	return true;
+}
+
+void tensor_set_channels_last(struct tensor *t)
+{
+	for (int i = 1; i < t->rank; i++)
+		t->dim_order[i] = (uint8_t)(i == t->rank - 1 ? 1 : i + 1);
+	tensor_set_strides(t);
+}
+
 void call_outs(struct call *c, int n)
 {
 	struct tensor *t;
@@ -410,7 +447,8 @@ bool call_sizes_ok(const struct call *c, enum dtype t, int rank, const int64_t *
 		return call_fail(c, err, "the result would have rank %d, at most %d is possible", rank, MAX_RANK);
 	for (int d = 0; d < rank; d++)
 		if (size[d] < 0)
-			return call_fail(c, err, "the result would have size %lld in dimension %d", (long long)size[d], d);
+			return call_fail(c, err, "the result would have size %lld in dimension %d",
+					 (long long)size[d], d);
 	return dtype_tensor_bytes(t, rank, size, &bytes) || call_fail(c, err, "the result is too large");
 }
 

@@ -70,6 +70,13 @@ bool call_broadcast(const struct call *c, const char *args, enum dtype dtype, st
 /* A tensor argument, or a number made a rank-0 tensor of dtype t in scratch. NULL: none. */
 struct tensor *call_operand(const struct call *c, int i, enum dtype t);
 
+/* Views: a part along one dimension; without a dimension (of size 1, or the first of it). */
+struct tensor tensor_narrow(struct tensor t, int dim, int64_t from, int64_t size);
+struct tensor tensor_without(struct tensor t, int dim);
+/* Rank 4 or 5 with the channels innermost: 0, 2, 3, 1. */
+bool tensor_is_channels_last(const struct tensor *t);
+void tensor_set_channels_last(struct tensor *t);
+
 /* For an L result: makes the call have n outputs. */
 void call_outs(struct call *c, int n);
 /* Sets sizes, keeping dtype; the dim order is that of `like` if the rank is the same, else the default. */

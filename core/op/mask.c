@@ -216,12 +216,14 @@ static bool repeat_shape(struct call *c, struct error *err)
 	for (int64_t i = 0; repeats->data && i < repeats->size[0]; i++) {
 		int64_t r;
 
-		kind_load(KIND_I64, &r, repeats->dtype, (char *)repeats->data + (size_t)i * dtype_bytes(repeats->dtype), 1, 1);
+		kind_load(KIND_I64, &r, repeats->dtype,
+			  (char *)repeats->data + (size_t)i * dtype_bytes(repeats->dtype), 1, 1);
 		if (r < 0 || __builtin_add_overflow(sum, r, &sum))
 			return call_fail(c, err, "a repeat is negative or too large");
 	}
 	if (repeats->data && n >= 0 && n != sum)
-		return call_fail(c, err, "output_size is %lld, the repeats sum up to %lld", (long long)n, (long long)sum);
+		return call_fail(c, err, "output_size is %lld, the repeats sum up to %lld", (long long)n,
+				 (long long)sum);
 	n = repeats->data ? sum : n;
 	if (!call_sizes_ok(c, repeats->dtype, 1, &n, err))
 		return false;
@@ -246,11 +248,16 @@ static bool repeat_kernel(struct call *c, struct error *err)
 }
 
 const struct op op_mask[] = {
-	{ "aten.masked_fill.Scalar", "aten::masked_fill.Scalar_out", "TTS>T", "self, mask, value", OP_ELEMENTWISE, masked_fill_shape, masked_fill_kernel },
-	{ "aten.masked_scatter.default", "aten::masked_scatter.out", "TTT>T", "self, mask, source", 0, masked_scatter_shape, masked_scatter_kernel },
-	{ "aten.masked_select.default", "aten::masked_select.out", "TT>T", "self, mask", 0, masked_select_shape, masked_select_kernel },
+	{ "aten.masked_fill.Scalar", "aten::masked_fill.Scalar_out", "TTS>T", "self, mask, value",
+	  OP_ELEMENTWISE, masked_fill_shape, masked_fill_kernel },
+	{ "aten.masked_scatter.default", "aten::masked_scatter.out", "TTT>T", "self, mask, source",
+	  0, masked_scatter_shape, masked_scatter_kernel },
+	{ "aten.masked_select.default", "aten::masked_select.out", "TT>T", "self, mask",
+	  0, masked_select_shape, masked_select_kernel },
 	{ "aten.nonzero.default", "aten::nonzero.out", "T>T", "self", 0, nonzero_shape, nonzero_kernel },
-	{ "aten.repeat_interleave.Tensor", "aten::repeat_interleave.Tensor_out", "Ti>T", "repeats, output_size", 0, repeat_shape, repeat_kernel },
-	{ "aten.where.self", "aten::where.self_out", "TTT>T", "condition, self, other", OP_ELEMENTWISE, where_shape, where_kernel },
+	{ "aten.repeat_interleave.Tensor", "aten::repeat_interleave.Tensor_out", "Ti>T", "repeats, output_size",
+	  0, repeat_shape, repeat_kernel },
+	{ "aten.where.self", "aten::where.self_out", "TTT>T", "condition, self, other",
+	  OP_ELEMENTWISE, where_shape, where_kernel },
 	{ 0 },
 };

@@ -151,8 +151,8 @@ static void turn(struct loop *l, const struct tensor *acc, const bool *reduced, 
 
 /* An accumulator for each output: in's rank and dim order, size 1 where reduced, dtype of the kind. Output `out` takes
  * them itself if they lie in it as they should. */
-static struct tensor accumulator(struct call *c, const struct tensor *in, const bool *reduced, enum kind k, double start,
-				 const struct tensor *out)
+static struct tensor accumulator(struct call *c, const struct tensor *in, const bool *reduced, enum kind k,
+				 double start, const struct tensor *out)
 {
 	struct tensor acc = *in;
 	struct operand first = { .kind = ARG_DOUBLE, .d = start };
@@ -419,9 +419,12 @@ const struct op op_reduce[] = {
 	{ "aten.min.dim", "aten::min.dim_min", "TIB>TT", "self, dim, keepdim", 0, scan_max_shape, scan_min },
 	{ "aten.prod.default", "aten::prod.out", "TM>T", "self, dtype", 0, shape_sum, prod_kernel },
 	{ "aten.prod.dim_int", "aten::prod.int_out", "TIBM>T", "self, dim, keepdim, dtype", 0, shape_sum, prod_kernel },
-	{ "aten.sum.dim_IntList", "aten::sum.IntList_out", "TABM>T", "self, dim, keepdim, dtype", 0, shape_sum, sum_kernel },
-	{ "aten.var.correction", "aten::var.correction_out", "TAsB>T", "self, dim, correction, keepdim", 0, shape_var, var_kernel },
+	{ "aten.sum.dim_IntList", "aten::sum.IntList_out", "TABM>T", "self, dim, keepdim, dtype",
+	  0, shape_sum, sum_kernel },
+	{ "aten.var.correction", "aten::var.correction_out", "TAsB>T", "self, dim, correction, keepdim",
+	  0, shape_var, var_kernel },
 	{ "aten.var.dim", "aten::var.out", "TABB>T", "self, dim, unbiased, keepdim", 0, shape_var, var_kernel },
-	{ "aten.var_mean.correction", "aten::var_mean.correction_out", "TAsB>TT", "self, dim, correction, keepdim", 0, shape_var, var_kernel },
+	{ "aten.var_mean.correction", "aten::var_mean.correction_out", "TAsB>TT", "self, dim, correction, keepdim",
+	  0, shape_var, var_kernel },
 	{ 0 },
 };

@@ -8,9 +8,9 @@
 
 static enum dtype type_of(const struct operand *o)
 {
-	if (o->kind == ARG_VALUE)
-		return dtype_is_float(o->tensor->dtype) ? DTYPE_F64 : o->tensor->dtype == DTYPE_BOOL ? DTYPE_BOOL : DTYPE_I64;
-	return o->kind == ARG_DOUBLE ? DTYPE_F64 : o->kind == ARG_BOOL ? DTYPE_BOOL : DTYPE_I64;
+	enum dtype t = o->kind == ARG_VALUE ? o->tensor->dtype : o->kind == ARG_BOOL ? DTYPE_BOOL : DTYPE_I64;
+
+	return o->kind == ARG_DOUBLE || dtype_is_float(t) ? DTYPE_F64 : t == DTYPE_BOOL ? DTYPE_BOOL : DTYPE_I64;
 }
 
 static void put_int(struct call *c, int64_t v)
@@ -36,7 +36,8 @@ static bool types_in(struct call *c, int from, bool bools, bool doubles, struct 
 		enum dtype t = type_of(&c->arg[i]);
 
 		if ((t == DTYPE_BOOL && !bools) || (t == DTYPE_F64 && !doubles))
-			return call_fail(c, err, "operand %d is %s, which this operator does not take", i, dtype_name(t));
+			return call_fail(c, err, "operand %d is %s, which this operator does not take", i,
+					 dtype_name(t));
 	}
 	return true;
 }
@@ -71,7 +72,8 @@ static bool compare_shape(struct call *c, struct error *err)
 
 static bool not_shape(struct call *c, struct error *err)
 {
-	return call_check(c, err) && (type_of(&c->arg[0]) == DTYPE_BOOL || call_fail(c, err, "the operand is no bool")) &&
+	return call_check(c, err) &&
+	       (type_of(&c->arg[0]) == DTYPE_BOOL || call_fail(c, err, "the operand is no bool")) &&
 	       result(c, DTYPE_BOOL);
 }
 
@@ -87,7 +89,8 @@ static bool to_int_shape(struct call *c, struct error *err)
 
 static bool rounding_shape(struct call *c, struct error *err)
 {
-	return call_check(c, err) && (type_of(&c->arg[0]) == DTYPE_F64 || call_fail(c, err, "the operand is no fraction")) &&
+	return call_check(c, err) &&
+	       (type_of(&c->arg[0]) == DTYPE_F64 || call_fail(c, err, "the operand is no fraction")) &&
 	       result(c, DTYPE_I64);
 }
 
@@ -301,7 +304,8 @@ const struct op op_scalar[] = {
 	PRIM("ceil.Scalar", "S>N", "a", rounding_shape, ceil_kernel),
 	PRIM("eq.Scalar", "SS>N", "a, b", compare_shape, eq_kernel),
 	/* writes element `index` of a tensor that grows; only ever inside control flow, which we do not run */
-	{ "executorch_prim.et_copy_index.tensor", "executorch_prim::et_copy_index.tensor", "TTI>", "copy_to, copy_from, index", OP_MUTATES | OP_OPAQUE, NULL, NULL },
+	{ "executorch_prim.et_copy_index.tensor", "executorch_prim::et_copy_index.tensor", "TTI>",
+	  "copy_to, copy_from, index", OP_MUTATES | OP_OPAQUE, NULL, NULL },
 	PRIM("floordiv.Scalar", "SS>N", "a, b", number_shape, floordiv_kernel),
 	PRIM("floordiv.int", "II>N", "a, b", int_shape, floordiv_int_kernel),
 	PRIM("ge.Scalar", "SS>N", "a, b", compare_shape, ge_kernel),

@@ -195,7 +195,8 @@ static struct tensor with_dim(const struct tensor *out, int rank, int dim)
 	return t;
 }
 
-static bool choose(struct call *c, const struct chooser *f, struct tensor *index, struct tensor *value, struct error *err)
+static bool choose(struct call *c, const struct chooser *f, struct tensor *index, struct tensor *value,
+		   struct error *err)
 {
 	struct choose_run r = { .f = f, .in = call_tensor(c, 0)->dtype, .values = value };
 	struct tensor in, out;
@@ -290,7 +291,8 @@ struct cumsum_run {
 #define CUMSUM(name, T, kind) \
 static void name(const struct cumsum_run *r, const char *in, char *out) \
 { \
-	size_t in_step = (size_t)r->in_stride * dtype_bytes(r->in), out_step = (size_t)r->out_stride * dtype_bytes(r->out); \
+	size_t in_step = (size_t)r->in_stride * dtype_bytes(r->in); \
+	size_t out_step = (size_t)r->out_stride * dtype_bytes(r->out); \
 	bool plain = r->out == kind_dtype(kind); \
 	T sum = 0, x; \
  \
@@ -314,7 +316,8 @@ CUMSUM(cumsum_i64, uint64_t, KIND_I64)
 
 static void cumsum_row(void *ctx, char *const *p, const int64_t *step, int64_t n)
 {
-	static void (*const sum[])(const struct cumsum_run *, const char *, char *) = { cumsum_f32, cumsum_f64, cumsum_i64 };
+	static void (*const sum[])(const struct cumsum_run *, const char *, char *) = { cumsum_f32, cumsum_f64,
+											cumsum_i64 };
 	const struct cumsum_run *r = ctx;
 
 	for (int64_t i = 0; i < n; i++)

@@ -141,7 +141,8 @@ static void sort_one(const struct sort_run *r, char *value, int64_t *index, cons
 	else
 		item = (r->n < 256 ? merge_sort : radix_sort)(item, r->other, r->n);
 	for (int64_t i = 0; i < r->k; i++) {
-		memcpy(value + (size_t)(i * r->value_stride) * width, self + (size_t)(item[i].index * r->stride) * width, width);
+		memcpy(value + (size_t)(i * r->value_stride) * width,
+		       self + (size_t)(item[i].index * r->stride) * width, width);
 		index[i * r->index_stride] = item[i].index;
 	}
 }
@@ -199,7 +200,8 @@ static bool topk_shape(struct call *c, struct error *err)
 	self = call_tensor(c, 0);
 	k = call_int(c, 1, 0);
 	if (k < 0 || k > (self->rank ? self->size[d] : 1))
-		return call_fail(c, err, "k is %lld, the dimension has %lld", (long long)k, (long long)(self->rank ? self->size[d] : 1));
+		return call_fail(c, err, "k is %lld, the dimension has %lld", (long long)k,
+				 (long long)(self->rank ? self->size[d] : 1));
 	memcpy(size, self->size, sizeof size);
 	size[d] = k;
 	tensor_set_type(c->out[0], self->dtype, self->rank, size);
@@ -234,7 +236,9 @@ static bool sort_kernel(struct call *c, struct error *err)
 
 const struct op op_sort[] = {
 	{ "aten.sort.default", "aten::sort.values", "TIB>TT", "self, dim, descending", 0, sort_shape, sort_kernel },
-	{ "aten.sort.stable", "aten::sort.values_stable", "TbIB>TT", "self, stable, dim, descending", 0, sort_shape, sort_kernel },
-	{ "aten.topk.default", "aten::topk.values", "TIIBB>TT", "self, k, dim, largest, sorted", 0, topk_shape, topk_kernel },
+	{ "aten.sort.stable", "aten::sort.values_stable", "TbIB>TT", "self, stable, dim, descending",
+	  0, sort_shape, sort_kernel },
+	{ "aten.topk.default", "aten::topk.values", "TIIBB>TT", "self, k, dim, largest, sorted",
+	  0, topk_shape, topk_kernel },
 	{ 0 },
 };

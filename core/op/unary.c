@@ -242,8 +242,9 @@ static bool gelu_kernel(struct call *c, struct error *err)
 
 ROW1(logit_f32, float, float, logf(x / (1 - x)))
 ROW1(logit_f64, double, double, log(x / (1 - x)))
-ROW2(logit_eps_f32, float, float, logf((x < y ? y : x > 1 - y ? 1 - y : x) / (1 - (x < y ? y : x > 1 - y ? 1 - y : x))))
-ROW2(logit_eps_f64, double, double, log((x < y ? y : x > 1 - y ? 1 - y : x) / (1 - (x < y ? y : x > 1 - y ? 1 - y : x))))
+#define INSIDE(x, eps) ((x) < (eps) ? (eps) : (x) > 1 - (eps) ? 1 - (eps) : (x))
+ROW2(logit_eps_f32, float, float, logf(INSIDE(x, y) / (1 - INSIDE(x, y))))
+ROW2(logit_eps_f64, double, double, log(INSIDE(x, y) / (1 - INSIDE(x, y))))
 
 static bool logit_kernel(struct call *c, struct error *err)
 {
@@ -289,7 +290,8 @@ const struct op op_unary[] = {
 	ROW_OF(ceil, shape_real),
 	ROW_OF(cos, shape_to_float),
 	ROW_OF(cosh, shape_to_float),
-	{ "aten.elu.default", "aten::elu.out", "TSSS>T", "self, alpha, scale, input_scale", OP_ELEMENTWISE, shape_float, elu_kernel },
+	{ "aten.elu.default", "aten::elu.out", "TSSS>T", "self, alpha, scale, input_scale",
+	  OP_ELEMENTWISE, shape_float, elu_kernel },
 	ROW_OF(erf, shape_to_float),
 	ROW_OF(exp, shape_to_float),
 	ROW_OF(expm1, shape_to_float),
@@ -297,10 +299,12 @@ const struct op op_unary[] = {
 	{ "aten.gelu.default", "aten::gelu.out", "TZ>T", "self, approximate", OP_ELEMENTWISE, shape_gelu, gelu_kernel },
 	{ "aten.glu.default", "aten::glu.out", "TI>T", "self, dim", 0, shape_glu, glu_kernel },
 	{ "aten.hardswish.default", NULL, "T>T", "self", OP_ELEMENTWISE, shape_float, hardswish_kernel },
-	{ "aten.hardtanh.default", "aten::hardtanh.out", "TSS>T", "self, min_val, max_val", OP_ELEMENTWISE, shape_hardtanh, hardtanh_kernel },
+	{ "aten.hardtanh.default", "aten::hardtanh.out", "TSS>T", "self, min_val, max_val",
+	  OP_ELEMENTWISE, shape_hardtanh, hardtanh_kernel },
 	ROW_OF(isinf, shape_to_bool),
 	ROW_OF(isnan, shape_to_bool),
-	{ "aten.leaky_relu.default", "aten::leaky_relu.out", "TS>T", "self, negative_slope", OP_ELEMENTWISE, shape_leaky_relu, leaky_relu_kernel },
+	{ "aten.leaky_relu.default", "aten::leaky_relu.out", "TS>T", "self, negative_slope",
+	  OP_ELEMENTWISE, shape_leaky_relu, leaky_relu_kernel },
 	ROW_OF(log, shape_to_float),
 	ROW_OF(log10, shape_to_float),
 	ROW_OF(log1p, shape_to_float),

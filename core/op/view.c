@@ -16,19 +16,11 @@ static void offset_view(struct tensor *v, int64_t elements)
 		v->data = (char *)v->data + elements * (int64_t)dtype_bytes(v->dtype);
 }
 
-static void drop_dim(struct tensor *v, int d)
-{
-	v->rank--;
-	for (; d < v->rank; d++) {
-		v->size[d] = v->size[d + 1];
-		v->stride[d] = v->stride[d + 1];
-	}
-}
-
 static bool add_dim(const struct call *c, struct tensor *v, int d, int64_t size, int64_t stride, struct error *err)
 {
 	if (v->rank == MAX_RANK)
-		return call_fail(c, err, "the result would have rank %d, at most %d is possible", MAX_RANK + 1, MAX_RANK);
+		return call_fail(c, err, "the result would have rank %d, at most %d is possible", MAX_RANK + 1,
+				 MAX_RANK);
 	for (int i = v->rank++; i > d; i--) {
 		v->size[i] = v->size[i - 1];
 		v->stride[i] = v->stride[i - 1];
@@ -139,7 +131,7 @@ static bool view_squeeze(const struct call *c, struct tensor *v, struct error *e
 		return false;
 	for (int d = v->rank - 1; d >= 0; d--)
 		if (marked[d] && v->size[d] == 1)
-			drop_dim(v, d);
+			*v = tensor_without(*v, d);
 	return true;
 }
 
@@ -154,9 +146,10 @@ static bool view_select(const struct call *c, struct tensor *v, struct error *er
 		return false;
 	at = call_int(c, 2, 0);
 	if (at < -v->size[d] || at >= v->size[d])
-		return call_fail(c, err, "index %lld is out of range for size %lld", (long long)at, (long long)v->size[d]);
+		return call_fail(c, err, "index %lld is out of range for size %lld", (long long)at,
+				 (long long)v->size[d]);
 	offset_view(v, (at < 0 ? at + v->size[d] : at) * v->stride[d]);
-	drop_dim(v, d);
+	*v = tensor_without(*v, d);
 	return true;
 }
 
@@ -202,8 +195,8 @@ static bool view_narrow(const struct call *c, struct tensor *v, struct error *er
 	start += start < 0 ? v->size[d] : 0;
 	length = call_int(c, 3, 0);
 	if (start < 0 || length < 0 || start > v->size[d] || length > v->size[d] - start)
-		return call_fail(c, err, "%lld elements from %lld are not in a dimension of size %lld", (long long)length,
-				 (long long)start, (long long)v->size[d]);
+		return call_fail(c, err, "%lld elements from %lld are not in a dimension of size %lld",
+				 (long long)length, (long long)start, (long long)v->size[d]);
 	offset_view(v, start * v->stride[d]);
 	v->size[d] = length;
 	return true;
@@ -231,8 +224,8 @@ static bool view_diagonal(const struct call *c, struct tensor *v, struct error *
 	if (n)
 		offset_view(v, offset > 0 ? offset * v->stride[b] : -offset * v->stride[a]);
 	stride = v->stride[a] + v->stride[b];
-	drop_dim(v, a > b ? a : b);
-	drop_dim(v, a > b ? b : a);
+	*v = tensor_without(*v, a > b ? a : b);
+	*v = tensor_without(*v, a > b ? b : a);
 	return add_dim(c, v, v->rank, n, stride, err);
 }
 
@@ -249,8 +242,8 @@ static bool view_unfold(const struct call *c, struct tensor *v, struct error *er
 	if (!v->rank && !add_dim(c, v, 0, 1, 1, err))
 		return false;
 	if (size < 0 || size > v->size[d] || step < 1)
-		return call_fail(c, err, "windows of %lld, %lld apart, do not fit in size %lld", (long long)size, (long long)step,
-				 (long long)v->size[d]);
+		return call_fail(c, err, "windows of %lld, %lld apart, do not fit in size %lld", (long long)size,
+				 (long long)step, (long long)v->size[d]);
 	stride = v->stride[d];
 	v->size[d] = (v->size[d] - size) / step + 1;
 	v->stride[d] *= step;
@@ -280,11 +273,13 @@ static bool view_as_strided(const struct call *c, struct tensor *v, struct error
 	for (int d = 0; d < n && !empty; d++) {
 		int64_t reach;
 
-		if (__builtin_mul_overflow(size[d] - 1, stride[d], &reach) || __builtin_add_overflow(last, reach, &last))
+		if (__builtin_mul_overflow(size[d] - 1, stride[d], &reach) ||
+		    __builtin_add_overflow(last, reach, &last))
 			last = INT64_MAX;
 	}
 	if (!empty && last >= numel)
-		return call_fail(c, err, "element %lld is asked for, there are %lld", (long long)last, (long long)numel);
+		return call_fail(c, err, "element %lld is asked for, there are %lld", (long long)last,
+				 (long long)numel);
 	v->rank = n;
 	memcpy(v->size, size, sizeof size);
 	memcpy(v->stride, stride, sizeof stride);
@@ -414,9 +409,10 @@ static bool view_select_scatter(const struct call *c, struct tensor *v, struct e
 	if (!need_rank(c, v, 1, err) || !call_dim(c, 2, v->rank, &d, err))
 		return false;
 	if (at < -v->size[d] || at >= v->size[d])
-		return call_fail(c, err, "index %lld is out of range for size %lld", (long long)at, (long long)v->size[d]);
+		return call_fail(c, err, "index %lld is out of range for size %lld", (long long)at,
+				 (long long)v->size[d]);
 	offset_view(v, (at < 0 ? at + v->size[d] : at) * v->stride[d]);
-	drop_dim(v, d);
+	*v = tensor_without(*v, d);
 	return true;
 }
 
@@ -468,28 +464,45 @@ static bool select_scatter_kernel(struct call *c, struct error *err)
 	return scatter_kernel(c, view_select_scatter, err);
 }
 
-#define SCATTER_ARGS "self, src, dim, start, end, step"
 const struct op op_view[] = {
 	{ "aten.alias_copy.default", "aten::alias_copy.out", "T>T", "self", OP_VIEW, same_shape, same_kernel },
-	{ "aten.as_strided_copy.default", "aten::as_strided_copy.out", "TAAi>T", "self, size, stride, storage_offset", 0, as_strided_shape, as_strided_kernel },
+	{ "aten.as_strided_copy.default", "aten::as_strided_copy.out", "TAAi>T", "self, size, stride, storage_offset",
+	  0, as_strided_shape, as_strided_kernel },
 	{ "aten.detach_copy.default", "aten::detach_copy.out", "T>T", "self", OP_VIEW, same_shape, same_kernel },
-	{ "aten.diagonal_copy.default", "aten::diagonal_copy.out", "TIII>T", "self, offset, dim1, dim2", 0, diagonal_shape, diagonal_kernel },
-	{ "aten.expand_copy.default", "aten::expand_copy.out", "TAB>T", "self, size, implicit", 0, expand_shape, expand_kernel },
-	{ "aten.lift_fresh_copy.default", "aten::lift_fresh_copy.out", "T>T", "self", OP_VIEW, same_shape, same_kernel },
-	{ "aten.narrow_copy.default", "aten::narrow_copy.out", "TIII>T", "self, dim, start, length", 0, narrow_shape, narrow_kernel },
-	{ "aten.permute_copy.default", "aten::permute_copy.out", "TA>T", "self, dims", 0, permute_shape, permute_kernel },
-	{ "aten.select_copy.int", "aten::select_copy.int_out", "TII>T", "self, dim, index", 0, select_shape, select_kernel },
-	{ "aten.select_scatter.default", "aten::select_scatter.out", "TTII>T", "self, src, dim, index", 0, select_scatter_shape, select_scatter_kernel },
-	{ "aten.slice_copy.Tensor", "aten::slice_copy.Tensor_out", "TIiiI>T", "self, dim, start, end, step", 0, slice_shape, slice_kernel },
-	{ "aten.slice_scatter.default", "aten::slice_scatter.out", "TTIiiI>T", SCATTER_ARGS, 0, slice_scatter_shape, slice_scatter_kernel },
-	{ "aten.squeeze_copy.dim", "aten::squeeze_copy.dim_out", "TI>T", "self, dim", OP_VIEW, squeeze_shape, squeeze_kernel },
-	{ "aten.squeeze_copy.dims", "aten::squeeze_copy.dims_out", "TA>T", "self, dim", OP_VIEW, squeeze_shape, squeeze_kernel },
+	{ "aten.diagonal_copy.default", "aten::diagonal_copy.out", "TIII>T", "self, offset, dim1, dim2",
+	  0, diagonal_shape, diagonal_kernel },
+	{ "aten.expand_copy.default", "aten::expand_copy.out", "TAB>T", "self, size, implicit",
+	  0, expand_shape, expand_kernel },
+	{ "aten.lift_fresh_copy.default", "aten::lift_fresh_copy.out", "T>T", "self",
+	  OP_VIEW, same_shape, same_kernel },
+	{ "aten.narrow_copy.default", "aten::narrow_copy.out", "TIII>T", "self, dim, start, length",
+	  0, narrow_shape, narrow_kernel },
+	{ "aten.permute_copy.default", "aten::permute_copy.out", "TA>T", "self, dims",
+	  0, permute_shape, permute_kernel },
+	{ "aten.select_copy.int", "aten::select_copy.int_out", "TII>T", "self, dim, index",
+	  0, select_shape, select_kernel },
+	{ "aten.select_scatter.default", "aten::select_scatter.out", "TTII>T", "self, src, dim, index",
+	  0, select_scatter_shape, select_scatter_kernel },
+	{ "aten.slice_copy.Tensor", "aten::slice_copy.Tensor_out", "TIiiI>T", "self, dim, start, end, step",
+	  0, slice_shape, slice_kernel },
+	{ "aten.slice_scatter.default", "aten::slice_scatter.out", "TTIiiI>T",
+	  "self, src, dim, start, end, step", 0, slice_scatter_shape, slice_scatter_kernel },
+	{ "aten.squeeze_copy.dim", "aten::squeeze_copy.dim_out", "TI>T", "self, dim",
+	  OP_VIEW, squeeze_shape, squeeze_kernel },
+	{ "aten.squeeze_copy.dims", "aten::squeeze_copy.dims_out", "TA>T", "self, dim",
+	  OP_VIEW, squeeze_shape, squeeze_kernel },
 	{ "aten.t_copy.default", "aten::t_copy.out", "T>T", "self", 0, t_shape, t_kernel },
-	{ "aten.transpose_copy.int", "aten::transpose_copy.int_out", "TII>T", "self, dim0, dim1", 0, transpose_shape, transpose_kernel },
-	{ "aten.unfold_copy.default", "aten::unfold_copy.out", "TIII>T", "self, dimension, size, step", 0, unfold_shape, unfold_kernel },
-	{ "aten.unsqueeze_copy.default", "aten::unsqueeze_copy.out", "TI>T", "self, dim", OP_VIEW, unsqueeze_shape, unsqueeze_kernel },
-	{ "aten.view_as_real_copy.default", "aten::view_as_real_copy.out", "T>T", "self", 0, as_real_shape, as_real_kernel },
-	{ "aten.view_copy.default", "aten::view_copy.out", "TA>T", "self, size", OP_VIEW, view_copy_shape, view_copy_kernel },
-	{ "executorch_prim.et_view.default", "executorch_prim::et_view.default", "TA>T", "self, size", OP_VIEW, view_copy_shape, view_copy_kernel },
+	{ "aten.transpose_copy.int", "aten::transpose_copy.int_out", "TII>T", "self, dim0, dim1",
+	  0, transpose_shape, transpose_kernel },
+	{ "aten.unfold_copy.default", "aten::unfold_copy.out", "TIII>T", "self, dimension, size, step",
+	  0, unfold_shape, unfold_kernel },
+	{ "aten.unsqueeze_copy.default", "aten::unsqueeze_copy.out", "TI>T", "self, dim",
+	  OP_VIEW, unsqueeze_shape, unsqueeze_kernel },
+	{ "aten.view_as_real_copy.default", "aten::view_as_real_copy.out", "T>T", "self",
+	  0, as_real_shape, as_real_kernel },
+	{ "aten.view_copy.default", "aten::view_copy.out", "TA>T", "self, size",
+	  OP_VIEW, view_copy_shape, view_copy_kernel },
+	{ "executorch_prim.et_view.default", "executorch_prim::et_view.default", "TA>T", "self, size",
+	  OP_VIEW, view_copy_shape, view_copy_kernel },
 	{ 0 },
 };

@@ -1,0 +1,24 @@
+/* index.h - the walk behind all operators that move elements by index: over a shape, an element of `other` goes to or
+ * comes from base + offset. The offsets have been made from the index tensors and checked before, so that a bad index
+ * is an error before anything is moved. */
+#ifndef CORE_OP_INDEX_H
+#define CORE_OP_INDEX_H
+
+#include "core/op/loop.h"
+
+bool index_is_list(const struct tensor *t);	/* i64 or i32 */
+
+/* Offsets of this shape, in scratch, all 0. */
+struct tensor index_offsets(struct call *c, int rank, const int64_t *size);
+/* Adds index * stride of one more index tensor, broadcast; an index must lie in [0, size), or with wrap in
+ * [-size, size). */
+bool index_offsets_add(const struct call *c, struct tensor *offsets, const struct tensor *index, int64_t size,
+		       int64_t stride, bool wrap, struct error *err);
+
+enum index_move { INDEX_TAKE, INDEX_PUT, INDEX_ADD };
+/* All have the shape of `other` (base and offsets by broadcasting), and one dtype. Writes go in the order of the
+ * offsets: the last wins. */
+void index_move(enum index_move how, const struct tensor *other, const struct tensor *base,
+		const struct tensor *offsets);
+
+#endif
