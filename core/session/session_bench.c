@@ -74,15 +74,16 @@ static double weight_of(const struct spreading *p, const struct node *n)
 }
 
 /* XNNPACK runs a delegate as a whole; its time is shared out by what its nodes compute and move. */
-static void spread_group(struct spreading *p, int group, double ms)
+static void spread_groups(struct spreading *p, const double *group_ms)
 {
-	double whole = 0;
+	double *whole = arena_array(&p->mem, (size_t)p->g->ngroups, sizeof *whole);
 
 	for (const struct node *n = p->g->first; n; n = n->next)
-		whole += n->group == group ? weight_of(p, n) : 0;
+		if (n->group >= 0)
+			whole[n->group] += weight_of(p, n);
 	for (const struct node *n = p->g->first; n; n = n->next)
-		if (n->group == group)
-			add_ms(p, n, ms * weight_of(p, n) / whole);
+		if (n->group >= 0 && group_ms[n->group] > 0)
+			add_ms(p, n, group_ms[n->group] * weight_of(p, n) / whole[n->group]);
 }
 
 static const struct node *node_of(const struct spreading *p, const char *id)
@@ -92,6 +93,8 @@ static const struct node *node_of(const struct spreading *p, const char *id)
 
 static void spread(struct spreading *p, const struct job_result *r)
 {
+	double *group_ms = arena_array(&p->mem, (size_t)p->g->ngroups, sizeof *group_ms);
+
 	fill_maps(p);
 	p->reported = arena_array(&p->mem, (size_t)p->g->ngroups, sizeof *p->reported);
 	p->ms = arena_array(&p->mem, (size_t)p->f->nrows, sizeof *p->ms);
@@ -105,10 +108,11 @@ static void spread(struct spreading *p, const struct job_result *r)
 		const struct node *n = node_of(p, r->node[i].id);
 
 		if (n && p->grouped && n->group >= 0 && p->reported[n->group] == 1)
-			spread_group(p, n->group, r->node[i].ms);
+			group_ms[n->group] = r->node[i].ms;
 		else if (n)
 			add_ms(p, n, r->node[i].ms);
 	}
+	spread_groups(p, group_ms);
 }
 
 static const char *subject_of(const struct node_row *r, const char *by)
