@@ -61,6 +61,7 @@ static void read_caches(struct cpu *c)
 
 	if (!p)
 		return;
+	c->l2_bytes = p->cache.l2 ? p->cache.l2->size : 0;
 	add_cache(c, "L1d", p->cache.l1d);
 	add_cache(c, "L2", p->cache.l2);
 	add_cache(c, "L3", p->cache.l3);

@@ -1,6 +1,8 @@
 /* Delegates: a group of nodes as one XNNPACK graph on this host. */
 #include "core/run/exec_parts.h"
+#include "core/run/cpu.h"
 #include "core/xnn/lower.h"
+#include "core/xnn/split.h"
 
 #include <string.h>
 
@@ -85,7 +87,28 @@ static bool find_arguments(struct exec *e, const struct xgraph *x, struct step *
 
 static bool open_pool(struct exec *e, struct error *err)
 {
-	return e->pool || live_pool_open(&e->pool, e->option.threads, err);
+	struct cpu cpu;
+
+	if (e->pool)
+		return true;
+	cpu_read(&cpu);
+	e->cache_bytes = cpu.l2_bytes;
+	return live_pool_open(&e->pool, e->option.threads, err);
+}
+
+static bool open_live(struct exec *e, struct xgraph *x, struct step *s, struct error *err)
+{
+	struct arena packed = { 0 };
+	bool dynamic = false, ok;
+
+	for (int i = 0; i < s->nargs; i++)
+		dynamic |= s->value[i] && s->value[i]->dynamic;
+	if (!live_supports(x, err))
+		return false;
+	xnn_split(x, e->cache_bytes, dynamic, &e->mem, &packed);
+	ok = live_open(&s->live, x, e->pool, false, err);
+	arena_free(&packed);
+	return ok;
 }
 
 bool exec_open_group(struct exec *e, const struct unit *u, struct step *s, bool *made, struct error *err)
@@ -100,8 +123,7 @@ bool exec_open_group(struct exec *e, const struct unit *u, struct step *s, bool 
 	if (!open_pool(e, err))
 		return false;
 	*made = (g->filed >= 0 && !g->changed ? filed_graph(e, g, x, s, &why) : lowered_graph(e, u->group, x, s, &why)) &&
-		find_arguments(e, x, s, &why) && live_supports(x, &why) &&
-		live_open(&s->live, x, e->pool, false, &why);
+		find_arguments(e, x, s, &why) && open_live(e, x, s, &why);
 	if (*made || why.code != ERROR_MEMORY)
 		return *made || note_missing(e, s, &why);
 	if (err)

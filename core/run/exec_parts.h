@@ -64,6 +64,7 @@ struct exec {
 	struct exec_state *state, *own_state;	/* own: freed with us */
 	uint64_t seed;
 	struct live_pool *pool;
+	size_t cache_bytes;		/* set with the pool */
 	vec(const char *) missing;
 };
 
