@@ -40,9 +40,13 @@ conformance: all tools
 
 # The same program and tests under AddressSanitizer and UBSan.
 asan:
-	+@$(MAKE) --no-print-directory B=$(B)/asan OPT=-O1 SAN="-fsanitize=address,undefined -fno-omit-frame-pointer -Wno-format-truncation" tap tools
+	+@$(MAKE) --no-print-directory B=$(B)/asan OPT=-O1 SAN="-fsanitize=address,undefined -fno-omit-frame-pointer -Wno-format-truncation" tap tools mutate
 
 tools: $(TOOLS)
+
+# 20,000 damaged copies of five programs, read, lifted and checked; worth most under `make asan`.
+mutate: $(B)/tests/tool_mutate
+	$< 1 20000 tests/demo/demo.pte $(addprefix tests/fixtures/programs/,branch.pte conv_qs8.pte dynamic.pte linear.pte)
 
 install: all
 	install -D -m 755 $(B)/etinspect $(DESTDIR)$(PREFIX)/bin/etinspect
@@ -88,6 +92,6 @@ deps:
 		$(SUDO) $(APT) update; $(SUDO) $(APT) install --no-install-recommends -t trixie $(XNNPACK); \
 	else $(SUDO) $(APT) install --no-install-recommends $(XNNPACK); fi
 
-.PHONY: all run check tap conformance asan tools install clean deps
+.PHONY: all run check tap conformance asan tools mutate install clean deps
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
