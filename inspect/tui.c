@@ -2,7 +2,7 @@
 
 #include "core/xnn/live.h"
 #include "inspect/background.h"
-#include "inspect/edit.h"
+#include "inspect/edits.h"
 #include "inspect/prompt.h"
 #include "inspect/terminal.h"
 #include "views/screen.h"
@@ -101,9 +101,9 @@ static void go_back(struct tui *t)
 
 static void next_method(struct tui *t, int dir)
 {
-	int n = t->s->program->nmethods;
+	int n = t->s->program->nmethods, to = (t->ui.method + dir + n) % n;
 
-	open_page(t, t->at, (t->ui.method + dir + n) % n, "");
+	open_page(t, t->at, to, t->at == PAGE_OVERVIEW ? t->s->program->method[to]->method : "");
 	if (n == 1)
 		say(t, false, "there is one method only");
 }
@@ -209,7 +209,7 @@ static void apply(struct tui *t, const enum apply_step *step, int n, const char 
 	if (!may_edit(t))
 		return;
 	forget_all(t);
-	fine = edit_apply(&t->edits, t->s, step, n, &changed, &err);
+	fine = edits_apply(&t->edits, t->s, step, n, &changed, &err);
 	rebuild(t);
 	if (!fine)
 		say(t, true, "%s", err.text);
@@ -273,7 +273,7 @@ static void step_back(struct tui *t)
 	if (!may_edit(t))
 		return;
 	forget_all(t);
-	say(t, false, edit_undo(&t->edits, t->s) ? "undone; r brings it back" : "nothing to undo");
+	say(t, false, edits_undo(&t->edits, t->s) ? "undone; r brings it back" : "nothing to undo");
 	rebuild(t);
 }
 
@@ -282,7 +282,7 @@ static void step_forth(struct tui *t)
 	if (!may_edit(t))
 		return;
 	forget_all(t);
-	say(t, false, edit_redo(&t->edits, t->s) ? "done again" : "nothing to redo");
+	say(t, false, edits_redo(&t->edits, t->s) ? "done again" : "nothing to redo");
 	rebuild(t);
 }
 
@@ -373,7 +373,7 @@ static void quit_now(void *ctx, const char *answer)
 
 static void ask_quit(struct tui *t)
 {
-	if (edit_unsaved(&t->edits, t->s))
+	if (edits_unsaved(&t->edits, t->s))
 		prompt_confirm(&t->prompt, "The program was changed and not written. Quit? y/n ", quit_now, t);
 	else
 		t->quit = true;
@@ -481,10 +481,10 @@ static bool take_keys(struct tui *t, bool readable)
 static void draw(struct tui *t)
 {
 	char state[128];
-	struct screen_title title = { state, edit_unsaved(&t->edits, t->s) };
+	struct screen_title title = { state, edits_unsaved(&t->edits, t->s) };
 	struct screen_bottom bottom = { t->prompt.open ? t->prompt.question : NULL, t->prompt.answer, t->message, t->bad };
 
-	edit_describe(t->s, state, sizeof state);
+	edits_describe(t->s, state, sizeof state);
 	t->ui.width = COLS - 1;
 	t->ui.work.running = background_fd(&t->run) >= 0;
 	if (t->ui.work.running) {

@@ -33,8 +33,8 @@ struct graph_state {
 enum { COL_AT, COL_GRAPH, COL_NODE, COL_OUTPUT, COL_RUNS, COL_FIX, COL_WHY };
 
 static const struct column columns[] = {
-	{ "node", 5, 0, true }, { "graph", 7, 1, false }, { "operator", 14, 3, false }, { "output", 16, 2, false },
-	{ "runs on", 9, 0, false }, { "fix", 3, 0, false }, { "why not XNNPACK", 18, 4, false }, { 0 },
+	{ "node", 6, 0, true }, { "graph", 7, 1, false }, { "operator", 14, 3, false }, { "output", 16, 2, false },
+	{ "runs on", 9, 0, false }, { "fix", 3, 0, false }, { "why not XNNPACK", 17, 4, false }, { 0 },
 };
 
 static struct graph_state *state_of(struct page *p)

@@ -127,8 +127,10 @@ static void cell(const struct page *p, const struct ui *ui, int row, int column,
 		str_addf(s, "%d: %d in XNNPACK, %d portable, %d other", t.nodes, t.xnnpack, t.portable, t.other);
 		break;
 	case LINE_WORK:
-		str_addf(s, "%s, %s of it in XNNPACK", t.flops > 0 ? text_flops(a, t.flops) : "none",
-			 text_percent(b, t.flops > 0 ? t.xnnpack_flops / t.flops : 1));
+		if (t.flops > 0)
+			str_addf(s, "%s, %s of it in XNNPACK", text_flops(a, t.flops), text_percent(b, t.xnnpack_flops / t.flops));
+		else
+			str_add(s, "moves data, computes nothing");
 		if (t.ms >= 0)
 			str_addf(s, "; %s measured, %s in XNNPACK", text_ms(a, t.ms), text_percent(b, t.ms > 0 ? t.xnnpack_ms / t.ms : 0));
 		break;
@@ -233,18 +235,24 @@ static void pane(const struct page *p, const struct ui *ui, int row, struct text
 	str_free(&s);
 }
 
+static const char *node_of(const struct line *l)
+{
+	return l->row ? l->row->id : l->warning ? l->warning->id : NULL;
+}
+
+/* A method's first line goes by the method's name, so that Tab finds it. */
 static const char *node(const struct page *p, const struct ui *ui, int row)
 {
 	const struct line *l = line_of(p, row);
 
-	return l->row ? l->row->id : l->warning ? l->warning->id : NULL;
+	return l->kind == LINE_METHOD ? ui_version(ui)->method[l->method]->method : node_of(l);
 }
 
 static enum page_answer request(struct page *p, const struct ui *ui, int row, enum request r)
 {
 	if (r != REQ_FOLLOW || row < 0)
 		return PAGE_IGNORED;
-	return page_go(p, line_of(p, row)->method, node(p, ui, row));
+	return page_go(p, line_of(p, row)->method, node_of(line_of(p, row)));
 }
 
 const struct page_ops page_overview = {

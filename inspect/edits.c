@@ -1,4 +1,4 @@
-#include "inspect/edit.h"
+#include "inspect/edits.h"
 
 #include <stdio.h>
 
@@ -8,7 +8,7 @@ static void back_to(struct session *s, int version)
 		;
 }
 
-bool edit_apply(struct edits *e, struct session *s, const enum apply_step *step, int n, bool *changed, struct error *err)
+bool edits_apply(struct edits *e, struct session *s, const enum apply_step *step, int n, bool *changed, struct error *err)
 {
 	int before = s->current;
 	bool fine = true;
@@ -34,7 +34,7 @@ bool edit_apply(struct edits *e, struct session *s, const enum apply_step *step,
 	return true;
 }
 
-bool edit_undo(struct edits *e, struct session *s)
+bool edits_undo(struct edits *e, struct session *s)
 {
 	int to = 0;
 
@@ -46,7 +46,7 @@ bool edit_undo(struct edits *e, struct session *s)
 	return true;
 }
 
-bool edit_redo(struct edits *e, struct session *s)
+bool edits_redo(struct edits *e, struct session *s)
 {
 	for (int i = 0; i < e->stop.n; i++)
 		if (e->stop.at[i] > s->current) {
@@ -57,12 +57,12 @@ bool edit_redo(struct edits *e, struct session *s)
 	return false;
 }
 
-bool edit_unsaved(const struct edits *e, const struct session *s)
+bool edits_unsaved(const struct edits *e, const struct session *s)
 {
 	return s->current != e->saved && s->current != 0;
 }
 
-void edit_describe(const struct session *s, char *buf, size_t bytes)
+void edits_describe(const struct session *s, char *buf, size_t bytes)
 {
 	size_t n = 0;
 
