@@ -358,6 +358,22 @@ static void add_bias(enum kind k, void *out, int64_t n, int64_t plane, const voi
 	}
 }
 
+/* A trailing dimension that is 1 throughout (a 1-D convolution that XNNPACK runs as a 2-D one) moves to the front,
+ * so that rows are long. */
+static void turn_trailing_ones(struct conv *v)
+{
+	int64_t *part[] = { v->in, v->out, v->k, v->stride, v->pad, v->dilation };
+
+	for (int turn = 1; turn < SPATIAL && v->in[SPATIAL - 1] * v->out[SPATIAL - 1] * v->k[SPATIAL - 1] == 1 &&
+			   !v->pad[SPATIAL - 1]; turn++)
+		for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+			int64_t last = part[i][SPATIAL - 1];
+
+			memmove(part[i] + 1, part[i], (SPATIAL - 1) * sizeof *part[i]);
+			part[i][0] = last;
+		}
+}
+
 static void set_geometry(struct conv *v, const struct conv_args *a, const struct tensor *in, const struct tensor *w,
 			 const struct tensor *out)
 {
@@ -377,6 +393,7 @@ static void set_geometry(struct conv *v, const struct conv_args *a, const struct
 		v->out_plane *= v->out[s];
 		v->taps *= v->k[s];
 	}
+	turn_trailing_ones(v);
 }
 
 static bool run_groups(struct call *c, struct conv *v, bool transposed, struct error *err)
