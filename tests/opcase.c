@@ -89,6 +89,24 @@ static void put_number(struct reader *r, struct tensor *t, int64_t i)
 	r->at = end;
 }
 
+static bool is_complex(const struct tensor *t)
+{
+	return t->dtype == DTYPE_C32 || t->dtype == DTYPE_C64 || t->dtype == DTYPE_C128;
+}
+
+/* Complex numbers as pairs: one more dimension, the innermost. */
+static struct tensor parts_of(const struct tensor *t)
+{
+	struct tensor p = *t;
+
+	p.dtype = t->dtype == DTYPE_C32 ? DTYPE_F16 : t->dtype == DTYPE_C64 ? DTYPE_F32 : DTYPE_F64;
+	for (int d = 0; d < t->rank; d++)
+		p.stride[d] *= 2;
+	p.size[p.rank] = 2;
+	p.stride[p.rank++] = 1;
+	return p;
+}
+
 static struct tensor *read_tensor(struct reader *r)
 {
 	struct tensor *t = arena_alloc(&r->mem, sizeof *t);
@@ -110,6 +128,13 @@ static struct tensor *read_tensor(struct reader *r)
 	}
 	tensor_set_strides(t);
 	t->data = tensor_memory(r, t);
+	if (is_complex(t)) {
+		struct tensor parts = parts_of(t);
+
+		for (int64_t i = 0; i < tensor_numel(&parts) && !r->why; i++)
+			put_number(r, &parts, i);
+		return t;
+	}
 	for (int64_t i = 0; i < tensor_numel(t) && !r->why; i++)
 		put_number(r, t, i);
 	return t;
@@ -247,6 +272,13 @@ static void compare(struct reader *r, const struct tensor *got, const struct ten
 			r->why = "size of a result";
 		if (got->dim_order[d] != want->dim_order[d])
 			r->why = "dim order of a result";
+	}
+	if (is_complex(want) && !r->why) {
+		struct tensor got_parts = parts_of(got), want_parts = parts_of(want);
+
+		memcpy(got_parts.dim_order, want_parts.dim_order, sizeof want_parts.dim_order);
+		compare(r, &got_parts, &want_parts, tol);
+		return;
 	}
 	if (tol < 0)
 		tol = tolerance_of(want->dtype);

@@ -3,7 +3,8 @@
  *   aten.mm.default ; f32[2,2] 1 2 3 4 ; f32[2,1] 5 6 > f32[2,1] 17 39
  *
  * Arguments are separated by ';', results stand behind '>' in the same form, or the word `error`. A tensor is its type
- * and sizes, '@' and the dim order unless it is the default one, and its elements in logical order. Numbers with a
+ * and sizes, '@' and the dim order unless it is the default one, and its elements in logical order (complex ones as
+ * pairs). Numbers with a
  * point, an exponent, inf and nan are floats; true, false and none; 'text'; lists are ( a , b ). The
  * arguments that an operator writes stand behind its results, as they are after the call. A line may begin with ~TOL, the
  * difference allowed, relative to the larger of 1 and the expected magnitude. '#' begins a comment. */

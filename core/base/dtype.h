@@ -12,6 +12,7 @@
 
 enum dtype {
 	DTYPE_U8 = 0, DTYPE_I8, DTYPE_I16, DTYPE_I32, DTYPE_I64, DTYPE_F16, DTYPE_F32, DTYPE_F64,
+	DTYPE_C32 = 8, DTYPE_C64 = 9, DTYPE_C128 = 10,	/* complex: a real and an imaginary f16, f32 or f64 */
 	DTYPE_BOOL = 11, DTYPE_QI8 = 12, DTYPE_QU8 = 13, DTYPE_QI32 = 14, DTYPE_BF16 = 15,
 	DTYPE_U16 = 27, DTYPE_U32 = 28, DTYPE_U64 = 29,
 	DTYPE_CODES = 30,	/* codes a file may hold are below this */

@@ -3,6 +3,7 @@
  * does not look at ranks (a f16 tensor with a f32 scalar tensor: computed in f32, stored as f16). */
 #include "core/op/loop.h"
 
+#include <complex.h>
 #include <math.h>
 #include <string.h>
 
@@ -19,6 +20,17 @@ static bool shape_realb(struct call *c, struct error *err)
 	return shape_binary(c, DTYPES_REALB, err);
 }
 
+/* Complex numbers only with their like. */
+static bool shape_complex(struct call *c, struct error *err)
+{
+	if (!shape_binary(c, DTYPES_REALB | DTYPES_COMPLEX, err))
+		return false;
+	return !dtype_in(c->out[0]->dtype, DTYPES_COMPLEX) || c->op->schema[1] != 'T' ||
+	       call_tensor(c, 0)->dtype == call_tensor(c, 1)->dtype ||
+	       call_fail(c, err, "the operands are %s and %s", dtype_name(call_tensor(c, 0)->dtype),
+			 dtype_name(call_tensor(c, 1)->dtype));
+}
+
 static bool shape_intb(struct call *c, struct error *err)
 {
 	return shape_binary(c, DTYPES_INTB, err) &&
@@ -28,9 +40,9 @@ static bool shape_intb(struct call *c, struct error *err)
 /* Alpha must not be a fraction for integers, nor a number for bools. */
 static bool shape_alpha(struct call *c, struct error *err)
 {
-	if (!shape_realb(c, err))
+	if (!shape_complex(c, err))
 		return false;
-	if (!dtype_is_float(c->out[0]->dtype) && c->arg[2].kind == ARG_DOUBLE)
+	if (!dtype_in(c->out[0]->dtype, DTYPES_FLOAT | DTYPES_COMPLEX) && c->arg[2].kind == ARG_DOUBLE)
 		return call_fail(c, err, "alpha is a fraction, the operands are %s", dtype_name(c->out[0]->dtype));
 	return true;
 }
@@ -43,7 +55,7 @@ static bool shape_not_bool(struct call *c, struct error *err)
 
 static bool shape_alpha_not_bool(struct call *c, struct error *err)
 {
-	return shape_alpha(c, err) && shape_not_bool(c, err);
+	return shape_alpha(c, err) && shape_not_bool(c, err);	/* which takes nothing complex */
 }
 
 static bool shape_to_float(struct call *c, struct error *err)
@@ -51,6 +63,15 @@ static bool shape_to_float(struct call *c, struct error *err)
 	if (!shape_realb(c, err))
 		return false;
 	c->out[0]->dtype = dtype_float(c->out[0]->dtype);
+	return true;
+}
+
+static bool shape_div(struct call *c, struct error *err)
+{
+	if (!shape_complex(c, err))
+		return false;
+	if (!dtype_in(c->out[0]->dtype, DTYPES_COMPLEX))
+		c->out[0]->dtype = dtype_float(c->out[0]->dtype);
 	return true;
 }
 
@@ -115,19 +136,30 @@ static bool apply(struct call *c, row_fn *const *f, enum kind k, enum kind r, vo
 	return true;
 }
 
-#define BINARY(name, f, d, i) \
+#define BINARY_ROWS(name, f, d, i) \
 ROW2(name##_f32, float, float, f) \
 ROW2(name##_f64, double, double, d) \
 ROW2(name##_i64, int64_t, int64_t, i) \
-ROW2(name##_i32, int32_t, int32_t, i) \
+ROW2(name##_i32, int32_t, int32_t, i)
+
+#define BINARY(name, f, d, i) \
+BINARY_ROWS(name, f, d, i) \
 static row_fn *const name##_functor[KINDS] = { name##_f32, name##_f64, name##_i64, [KIND_I32] = name##_i32 };
+
+#define BINARY_COMPLEX(name, op) \
+BINARY_ROWS(name, x op y, x op y, WRAP(x, op, y)) \
+ROW2(name##_c128, double complex, double complex, x op y) \
+static row_fn *const name##_functor[KINDS] = { \
+	name##_f32, name##_f64, name##_i64, [KIND_I32] = name##_i32, [KIND_C128] = name##_c128 \
+};
 
 /* In unsigned arithmetic integers wrap. */
 #define WRAP(a, op, b) ((uint64_t)(a) op (uint64_t)(b))
-BINARY(add, x + y, x + y, WRAP(x, +, y))
+BINARY_COMPLEX(add, +)
+BINARY_COMPLEX(mul, *)
+ROW3(add_alpha_c128, double complex, double complex, x + z * y)
 BINARY(sub, x - y, x - y, WRAP(x, -, y))
 BINARY(rsub, y - x, y - x, WRAP(y, -, x))
-BINARY(mul, x * y, x * y, WRAP(x, *, y))
 ROW3(add_alpha_f32, float, float, x + z * y)
 ROW3(add_alpha_f64, double, double, x + z * y)
 ROW3(add_alpha_i64, int64_t, int64_t, WRAP(x, +, WRAP(z, *, y)))
@@ -160,7 +192,7 @@ static bool alpha_kernel(struct call *c, row_fn *const *plain, row_fn *const *sc
 
 static bool add_kernel(struct call *c, struct error *err)
 {
-	static row_fn *const scaled[KINDS] = { add_alpha_f32, add_alpha_f64, add_alpha_i64 };
+	static row_fn *const scaled[KINDS] = { add_alpha_f32, add_alpha_f64, add_alpha_i64, [KIND_C128] = add_alpha_c128 };
 
 	return alpha_kernel(c, add_functor, scaled);
 }
@@ -205,7 +237,19 @@ static bool name##_kernel(struct call *c, struct error *err) \
  \
 	return apply(c, f2, k, k, NULL, 2); \
 }
-FLOAT2(div, x / y, x / y)
+ROW2(div_f32, float, float, x / y)
+ROW2(div_f64, double, double, x / y)
+ROW2(div_c128, double complex, double complex, x / y)
+
+static bool div_kernel(struct call *c, struct error *err)
+{
+	static row_fn *const div[KINDS] = { div_f32, div_f64, [KIND_C128] = div_c128 };
+	enum dtype t = c->out[0]->dtype;
+	enum kind k = dtype_in(t, DTYPES_COMPLEX) ? KIND_C128 : kind_of(dtype_float(call_common_dtype(c, "01")));
+
+	return apply(c, div, k, k, NULL, 2);
+}
+
 FLOAT2(atan2, atan2f(x, y), atan2(x, y))
 
 /* Division with rounding. The integer rows note a zero divisor in ctx, which ends the run with an error. */
@@ -414,10 +458,10 @@ const struct op op_binary[] = {
 	  E, shape_intb, bitwise_xor_kernel },
 	{ "aten.clamp.default", "aten::clamp.out", "Tss>T", "self, min, max", E, shape_clamp, clamp_kernel },
 	{ "aten.clamp.Tensor", "aten::clamp.Tensor_out", "Ttt>T", "self, min, max", E, shape_clamp, clamp_kernel },
-	{ "aten.div.Tensor", "aten::div.out", "TT>T", "self, other", E, shape_to_float, div_kernel },
+	{ "aten.div.Tensor", "aten::div.out", "TT>T", "self, other", E, shape_div, div_kernel },
 	{ "aten.div.Tensor_mode", "aten::div.out_mode", "TTZ>T", "self, other, rounding_mode",
 	  E, shape_mode, div_mode_kernel },
-	{ "aten.div.Scalar", "aten::div.Scalar_out", "TS>T", "self, other", E, shape_to_float, div_kernel },
+	{ "aten.div.Scalar", "aten::div.Scalar_out", "TS>T", "self, other", E, shape_div, div_kernel },
 	{ "aten.div.Scalar_mode", "aten::div.Scalar_mode_out", "TSZ>T", "self, other, rounding_mode",
 	  E, shape_mode, div_mode_kernel },
 	{ "aten.floor_divide.default", "aten::floor_divide.out", "TT>T", "self, other",
@@ -426,8 +470,8 @@ const struct op op_binary[] = {
 	{ "aten.fmod.Scalar", "aten::fmod.Scalar_out", "TS>T", "self, other", E, shape_not_bool, fmod_kernel },
 	{ "aten.maximum.default", "aten::maximum.out", "TT>T", "self, other", E, shape_realb, maximum_kernel },
 	{ "aten.minimum.default", "aten::minimum.out", "TT>T", "self, other", E, shape_realb, minimum_kernel },
-	{ "aten.mul.Tensor", "aten::mul.out", "TT>T", "self, other", E, shape_realb, mul_kernel },
-	{ "aten.mul.Scalar", "aten::mul.Scalar_out", "TS>T", "self, other", E, shape_realb, mul_kernel },
+	{ "aten.mul.Tensor", "aten::mul.out", "TT>T", "self, other", E, shape_complex, mul_kernel },
+	{ "aten.mul.Scalar", "aten::mul.Scalar_out", "TS>T", "self, other", E, shape_complex, mul_kernel },
 	{ "aten.pow.Tensor_Tensor", "aten::pow.Tensor_Tensor_out", "TT>T", "self, exponent",
 	  E, shape_not_bool, pow_kernel },
 	{ "aten.pow.Tensor_Scalar", "aten::pow.Tensor_Scalar_out", "TS>T", "self, exponent",

@@ -164,7 +164,7 @@ static bool embedding_shape(struct call *c, struct error *err)
 	const struct tensor *weight, *index;
 	int64_t size[MAX_RANK + 1];
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_ALL, err))
+	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REALB | DTYPES_UNSIGNED, err))
 		return false;
 	weight = call_tensor(c, 0);
 	index = call_tensor(c, 1);

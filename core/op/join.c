@@ -27,7 +27,7 @@ static bool cat_shape(struct call *c, struct error *err)
 	for (int i = 0; i < n; i++) {
 		const struct tensor *t = call_item_tensor(c, 0, i);
 
-		if (!dtype_in(t->dtype, DTYPES_REALB))
+		if (!dtype_in(t->dtype, DTYPES_REALB | DTYPES_COMPLEX))
 			return call_fail(c, err, "tensor %d is %s, which this operator does not take", i,
 					 dtype_name(t->dtype));
 		dtype = dtype_promote(dtype, t->dtype);

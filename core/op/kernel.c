@@ -262,6 +262,8 @@ bool dtype_in(enum dtype t, unsigned set)
 		return set & DTYPES_BOOL;
 	if (t == DTYPE_U16 || t == DTYPE_U32 || t == DTYPE_U64)
 		return set & DTYPES_UNSIGNED;
+	if (t == DTYPE_C32 || t == DTYPE_C64 || t == DTYPE_C128)
+		return set & DTYPES_COMPLEX;
 	return dtype_is_int(t) && set & DTYPES_INT;
 }
 
@@ -293,7 +295,7 @@ bool call_fits(const struct call *c, int i, enum dtype t, struct error *err)
 	double v = call_double(c, i, 0), max = t == DTYPE_F16 ? 65504 : t == DTYPE_F64 ? DBL_MAX : FLT_MAX, min = -max;
 	int64_t low, high;
 
-	if (t == DTYPE_BOOL || !call_has(c, i) || stands_for_tensor(c, i))
+	if (t == DTYPE_BOOL || dtype_in(t, DTYPES_COMPLEX) || !call_has(c, i) || stands_for_tensor(c, i))
 		return true;
 	if (!dtype_is_float(t)) {
 		dtype_limits(t, &low, &high);
@@ -304,9 +306,11 @@ bool call_fits(const struct call *c, int i, enum dtype t, struct error *err)
 	       call_fail(c, err, "%g is not in the range of %s", v, dtype_name(t));
 }
 
-/* bool < integers < floats; 0 for what does not promote. */
+/* bool < integers < floats < complex; 0 for what does not promote. */
 static int category(enum dtype t)
 {
+	if (dtype_in(t, DTYPES_COMPLEX))
+		return 4;
 	return dtype_is_float(t) ? 3 : dtype_is_int(t) ? 2 : t == DTYPE_BOOL ? 1 : 0;
 }
 

@@ -41,10 +41,11 @@ enum dtype_set {
 	DTYPES_INT = 2,		/* u8, i8, i16, i32, i64 */
 	DTYPES_BOOL = 4,
 	DTYPES_UNSIGNED = 8,	/* u16, u32, u64: only copied */
+	DTYPES_COMPLEX = 16,
 	DTYPES_REAL = DTYPES_FLOAT | DTYPES_INT,
 	DTYPES_REALB = DTYPES_REAL | DTYPES_BOOL,
 	DTYPES_INTB = DTYPES_INT | DTYPES_BOOL,
-	DTYPES_ALL = DTYPES_REALB | DTYPES_UNSIGNED,
+	DTYPES_ALL = DTYPES_REALB | DTYPES_UNSIGNED | DTYPES_COMPLEX,
 };
 bool dtype_in(enum dtype t, unsigned set);
 bool call_dtype_in(const struct call *c, int i, unsigned set, struct error *err);

@@ -1,5 +1,6 @@
 #include "core/op/loop.h"
 
+#include <complex.h>
 #include <string.h>
 
 /* The nest */
@@ -124,12 +125,14 @@ void loop_run(struct loop *l, loop_fn *f, void *ctx)
 
 enum kind kind_of(enum dtype t)
 {
+	if (dtype_in(t, DTYPES_COMPLEX))
+		return KIND_C128;
 	return t == DTYPE_F64 ? KIND_F64 : dtype_is_float(t) ? KIND_F32 : KIND_I64;
 }
 
 enum dtype kind_dtype(enum kind k)
 {
-	static const enum dtype type[] = { DTYPE_F32, DTYPE_F64, DTYPE_I64, DTYPE_BOOL, DTYPE_I32 };
+	static const enum dtype type[] = { DTYPE_F32, DTYPE_F64, DTYPE_I64, DTYPE_BOOL, DTYPE_I32, DTYPE_C128 };
 
 	return type[k];
 }
@@ -211,10 +214,40 @@ DEFINE_STORE(store_i64, int64_t, int64_t)
 DEFINE_STORE(store_i32, int32_t, int32_t)
 DEFINE_STORE(store_bool, uint8_t, uint8_t)
 
+/* Complex numbers: the parts of a complex dtype, or a real number with no imaginary part. Rare, so element by element. */
+
+static enum dtype part_dtype(enum dtype t)
+{
+	return t == DTYPE_C32 ? DTYPE_F16 : t == DTYPE_C64 ? DTYPE_F32 : t == DTYPE_C128 ? DTYPE_F64 : t;
+}
+
+static void load_c128(void *dst, enum dtype t, const void *src, int64_t step, int64_t n)
+{
+	enum dtype part = part_dtype(t);
+	double complex *d = dst;
+
+	for (int64_t i = 0; i < n; i++) {
+		double v[2] = { 0 };
+
+		load_f64(v, part, (const char *)src + i * step * (int64_t)dtype_bytes(t), 1, part == t ? 1 : 2);
+		d[i] = CMPLX(v[0], v[1]);
+	}
+}
+
+static void store_c128(const void *src, enum dtype t, void *dst, int64_t step, int64_t n)
+{
+	enum dtype part = part_dtype(t);
+	const double complex *s = src;
+
+	for (int64_t i = 0; i < n; i++)
+		store_f64((double[]){ creal(s[i]), cimag(s[i]) }, part, (char *)dst + i * step * (int64_t)dtype_bytes(t), 1,
+			  part == t ? 1 : 2);
+}
+
 void kind_load(enum kind k, void *dst, enum dtype t, const void *src, int64_t step, int64_t n)
 {
 	static void (*const load[])(void *, enum dtype, const void *, int64_t, int64_t) = {
-		load_f32, load_f64, load_i64, load_bool, load_i32,
+		load_f32, load_f64, load_i64, load_bool, load_i32, load_c128,
 	};
 
 	load[k](dst, t, src, step, n);
@@ -223,7 +256,7 @@ void kind_load(enum kind k, void *dst, enum dtype t, const void *src, int64_t st
 void kind_store(enum kind k, const void *src, enum dtype t, void *dst, int64_t step, int64_t n)
 {
 	static void (*const store[])(const void *, enum dtype, void *, int64_t, int64_t) = {
-		store_f32, store_f64, store_i64, store_bool, store_i32,
+		store_f32, store_f64, store_i64, store_bool, store_i32, store_c128,
 	};
 
 	store[k](src, t, dst, step, n);
@@ -244,11 +277,12 @@ static void map_row(void *ctx, char *const *p, const int64_t *step, int64_t n)
 {
 	_Alignas(64) char buf[LOOP_MAX][LOOP_CHUNK * 8];
 	struct map *m = ctx;
+	const int64_t chunk = m->k == KIND_C128 ? LOOP_CHUNK / 2 : LOOP_CHUNK;
 	const void *in[LOOP_MAX];
 	bool direct_out = m->out == kind_dtype(m->r) && (step[0] == 1 || n == 1);
 
-	for (int64_t at = 0; at < n; at += LOOP_CHUNK) {
-		int64_t len = n - at < LOOP_CHUNK ? n - at : LOOP_CHUNK;
+	for (int64_t at = 0; at < n; at += chunk) {
+		int64_t len = n - at < chunk ? n - at : chunk;
 		char *out = p[0] + at * step[0] * (int64_t)dtype_bytes(m->out);
 
 		for (int k = 0; k < m->nin; k++) {
@@ -299,7 +333,7 @@ void map_run(row_fn *const *f, enum kind k, enum kind r, void *ctx, struct tenso
 
 /* Copies */
 
-struct pair { uint64_t half[2]; };	/* complex numbers are only copied */
+struct pair { uint64_t half[2]; };
 
 #define COPY(T) { \
 	T *d = (T *)p[0]; const T *s = (const T *)p[1]; \
@@ -329,9 +363,9 @@ static void copy_row(void *ctx, char *const *p, const int64_t *step, int64_t n)
 
 static void convert_row(void *ctx, char *const *p, const int64_t *step, int64_t n)
 {
-	_Alignas(64) char buf[LOOP_CHUNK * 8];
+	_Alignas(64) char buf[LOOP_CHUNK * KIND_BYTES];
 	const enum dtype *t = ctx;
-	enum kind k = kind_of(t[1]);
+	enum kind k = kind_of(t[0]) == KIND_C128 ? KIND_C128 : kind_of(t[1]);
 
 	for (int64_t at = 0; at < n; at += LOOP_CHUNK) {
 		int64_t len = n - at < LOOP_CHUNK ? n - at : LOOP_CHUNK;
@@ -359,17 +393,12 @@ void tensor_copy(const struct tensor *dst, const struct tensor *src)
 
 void scalar_put(enum dtype t, void *at, const struct operand *v)
 {
-	switch (v->kind) {
-	case ARG_INT: store_i64(&v->i, t, at, 1, 1); break;
-	case ARG_DOUBLE: store_f64(&v->d, t, at, 1, 1); break;
-	case ARG_BOOL: store_i64(&(int64_t){ v->b }, t, at, 1, 1); break;
-	case ARG_VALUE:
-		if (v->tensor->data)
-			convert_row((enum dtype[]){ t, v->tensor->dtype }, (char *[]){ at, v->tensor->data },
-				    (int64_t[]){ 1, 1 }, 1);
-		break;
-	default: break;
-	}
+	static const enum dtype type[] = { [ARG_INT] = DTYPE_I64, [ARG_DOUBLE] = DTYPE_F64, [ARG_BOOL] = DTYPE_BOOL };
+	enum dtype from = v->kind == ARG_VALUE ? v->tensor->dtype : type[v->kind];
+	const void *src = v->kind == ARG_VALUE ? v->tensor->data : (const void *)&v->i;
+
+	if (src && v->kind != ARG_NONE)
+		convert_row((enum dtype[]){ t, from }, (char *[]){ at, (char *)src }, (int64_t[]){ 1, 1 }, 1);
 }
 
 struct tensor *call_operand(const struct call *c, int i, enum dtype t)
@@ -380,8 +409,8 @@ struct tensor *call_operand(const struct call *c, int i, enum dtype t)
 		return call_tensor(c, i);
 	n = arena_alloc(c->scratch, sizeof *n);
 	tensor_set_type(n, t, 0, NULL);
-	n->data = arena_alloc(c->scratch, 8);
-	n->capacity = 8;
+	n->data = arena_alloc(c->scratch, KIND_BYTES);
+	n->capacity = KIND_BYTES;
 	scalar_put(t, n->data, &c->arg[i]);
 	return n;
 }

@@ -32,8 +32,10 @@ enum kind {
 	KIND_F32, KIND_F64, KIND_I64,
 	KIND_BOOL,	/* uint8, 0 or 1: truth */
 	KIND_I32,	/* in place of I64 where a functor has it and operands are no wider */
+	KIND_C128,	/* double complex, for all complex dtypes */
 	KINDS,
 };
+enum { KIND_BYTES = 16 };			/* at most, an element of a kind */
 enum kind kind_of(enum dtype t);
 enum dtype kind_dtype(enum kind k);
 /* n elements of dtype t at src, step apart, to an array of the kind, and back. Conversion is C's; to bool: != 0. */
@@ -75,7 +77,7 @@ void map_run(row_fn *const *f, enum kind k, enum kind r, void *ctx, struct tenso
 /* Copies src, broadcast, into dst; converts between dtypes. dst and src may be views of any strides. */
 void tensor_copy(const struct tensor *dst, const struct tensor *src);
 void tensor_fill(const struct tensor *dst, const struct operand *value);
-/* v as dtype t holds it, at `at` (8 bytes are enough). */
+/* v as dtype t holds it, at `at` (KIND_BYTES are enough). */
 void scalar_put(enum dtype t, void *at, const struct operand *v);
 
 #endif

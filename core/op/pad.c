@@ -77,7 +77,7 @@ static bool border_pad_shape(struct call *c, struct error *err)
 	int64_t pad[2 * MAX_RANK];
 	const struct tensor *in;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REALB, err))
+	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REALB | DTYPES_COMPLEX, err))
 		return false;
 	in = call_tensor(c, 0);
 	if (call_length(c, 1) != 2 * want || (in->rank != want + 1 && in->rank != want + 2))

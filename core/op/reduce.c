@@ -4,6 +4,7 @@
  * exact than the plain loop of the stock kernels (which accumulates var and prod of halves in halves, too). */
 #include "core/op/scan.h"
 
+#include <complex.h>
 #include <math.h>
 #include <string.h>
 
@@ -72,7 +73,14 @@ static const struct reduction name##_reduction = { \
 #define WRAP(a, op, b) ((uint64_t)(a) op (uint64_t)(b))
 #define NANMAX(a, x) ((x) != (x) || (x) > (a) ? (x) : (a))
 #define NANMIN(a, x) ((x) != (x) || (x) < (a) ? (x) : (a))
-REDUCTION(sum, 0, a + x, WRAP(a, +, x), a + x, WRAP(a, +, x), 0, 0)
+REDUCE_KIND(sum_f32, float, 0, a + x, a + x)
+REDUCE_KIND(sum_f64, double, 0, a + x, a + x)
+REDUCE_KIND(sum_i64, int64_t, 0, WRAP(a, +, x), WRAP(a, +, x))
+REDUCE_KIND(sum_c128, double complex, 0, a + x, a + x)
+static const struct reduction sum_reduction = {
+	{ sum_f32_along, sum_f64_along, sum_i64_along, [KIND_C128] = sum_c128_along },
+	{ sum_f32_across, sum_f64_across, sum_i64_across, [KIND_C128] = sum_c128_across }, 0
+};
 REDUCTION(prod, 1, a * x, WRAP(a, *, x), a * x, WRAP(a, *, x), 1, 1)
 REDUCTION(max, -INFINITY, NANMAX(a, x), NANMAX(a, x), NANMAX(a, x), NANMAX(a, x), -INFINITY, INT64_MIN)
 REDUCTION(min, INFINITY, NANMIN(a, x), NANMIN(a, x), NANMIN(a, x), NANMIN(a, x), INFINITY, INT64_MAX)
@@ -95,7 +103,7 @@ struct reduce_run {
 
 static void reduce_row(void *ctx, char *const *p, const int64_t *step, int64_t n)
 {
-	_Alignas(64) char buf[LOOP_CHUNK * 8];
+	_Alignas(64) char buf[LOOP_CHUNK * KIND_BYTES];
 	const struct reduce_run *r = ctx;
 	size_t width = dtype_bytes(kind_dtype(r->kind));
 	bool direct = r->in == kind_dtype(r->kind) && step[0] == 1, across = step[1] != 0;
@@ -164,7 +172,7 @@ static struct tensor accumulator(struct call *c, const struct tensor *in, const 
 	if (out && out->dtype == acc.dtype && tensor_is_default_order(in))
 		acc.data = out->data;
 	else
-		acc.data = arena_alloc(c->scratch, (size_t)tensor_numel(&acc) * 8 + 8);
+		acc.data = arena_alloc(c->scratch, (size_t)tensor_numel(&acc) * KIND_BYTES + 1);
 	if (k == KIND_I64 && isinf(start)) {
 		int64_t min, max;
 
@@ -263,7 +271,9 @@ static bool shape_reduce(struct call *c, unsigned dtypes, enum dtype t, struct e
 	       scan_reduced_type(c, reduced, keep >= 0 && call_bool(c, keep, false), t, c->out[0], err);
 }
 
-/* The dtype argument, if there is one, else integers are summed in i64. */
+static call_fn sum_kernel;
+
+/* The dtype argument, if there is one, else integers are summed in i64. Complex numbers have a sum, and no product. */
 static bool shape_sum(struct call *c, struct error *err)
 {
 	enum dtype t;
@@ -271,6 +281,8 @@ static bool shape_sum(struct call *c, struct error *err)
 	if (!call_check(c, err))
 		return false;
 	t = call_tensor(c, 0)->dtype;
+	if (dtype_in(t, DTYPES_COMPLEX) && c->op->kernel == sum_kernel)
+		return shape_reduce(c, DTYPES_COMPLEX, t, err);
 	t = call_dtype(c, op_arg(c->op, "dtype"), dtype_is_float(t) ? t : DTYPE_I64);
 	if (!dtype_in(t, DTYPES_REALB))
 		return call_fail(c, err, "cannot sum to %s", dtype_name(t));

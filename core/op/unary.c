@@ -2,6 +2,7 @@
  * above 2^24 is not exact (ceil, floor, trunc; the same as eager only below). */
 #include "core/op/loop.h"
 
+#include <complex.h>
 #include <math.h>
 #include <string.h>
 
@@ -18,6 +19,23 @@ static bool like_self(struct call *c, unsigned dtypes, struct error *err)
 static bool shape_real(struct call *c, struct error *err)
 {
 	return like_self(c, DTYPES_REAL, err);
+}
+
+/* The absolute value of a complex number is real. */
+static bool shape_abs(struct call *c, struct error *err)
+{
+	static const enum dtype part[] = { DTYPE_F16, DTYPE_F32, DTYPE_F64 };
+
+	if (!like_self(c, DTYPES_REAL | DTYPES_COMPLEX, err))
+		return false;
+	if (dtype_in(c->out[0]->dtype, DTYPES_COMPLEX))
+		c->out[0]->dtype = part[c->out[0]->dtype - DTYPE_C32];
+	return true;
+}
+
+static bool shape_complex(struct call *c, struct error *err)
+{
+	return like_self(c, DTYPES_COMPLEX, err);
 }
 
 static bool shape_realb(struct call *c, struct error *err)
@@ -160,11 +178,29 @@ FLOAT1(tanh, tanhf(x), tanh(x))
 FLOAT1(trunc, truncf(x), trunc(x))
 FLOAT1(hardswish, x * fminf(fmaxf(x + 3, 0), 6) / 6, x * fmin(fmax(x + 3, 0), 6) / 6)
 
-REAL1(abs, fabsf(x), fabs(x), x < 0 ? -(uint64_t)x : (uint64_t)x)
 REAL1(neg, -x, -x, -(uint64_t)x)
 REAL1(relu, x < 0 ? 0 : x, x < 0 ? 0 : x, x < 0 ? 0 : x)	/* a NaN stays */
 REAL1(round, rintf(x), rint(x), x)
 REAL1(sign, x != x ? x : (x > 0) - (x < 0), x != x ? x : (x > 0) - (x < 0), (x > 0) - (x < 0))
+
+ROW1(abs_f32, float, float, fabsf(x))
+ROW1(abs_f64, double, double, fabs(x))
+ROW1(abs_i64, int64_t, int64_t, x < 0 ? -(uint64_t)x : (uint64_t)x)
+ROW1(abs_c128, double complex, double, cabs(x))
+ROW1(conj_c128, double complex, double complex, conj(x))
+
+static bool abs_kernel(struct call *c, struct error *err)
+{
+	static row_fn *const abs[KINDS] = { abs_f32, abs_f64, abs_i64, [KIND_C128] = abs_c128 };
+	enum kind k = kind_of(call_tensor(c, 0)->dtype);
+
+	return apply(c, abs, k, k == KIND_C128 ? KIND_F64 : k);
+}
+
+static bool conj_kernel(struct call *c, struct error *err)
+{
+	return apply(c, (row_fn *const[KINDS]){ [KIND_C128] = conj_c128 }, KIND_C128, KIND_C128);
+}
 
 BOOL1(isinf, isinf(x) != 0, isinf(x) != 0)
 BOOL1(isnan, x != x, x != x)
@@ -279,7 +315,9 @@ static bool glu_kernel(struct call *c, struct error *err)
 	{ "aten." #name ".default", "aten::" #name ".out", "T>T", "self", OP_ELEMENTWISE, shape, name##_kernel }
 
 const struct op op_unary[] = {
-	ROW_OF(abs, shape_real),
+	{ "aten._conj_physical.default", "aten::_conj_physical.out", "T>T", "self", OP_ELEMENTWISE, shape_complex,
+	  conj_kernel },
+	ROW_OF(abs, shape_abs),
 	ROW_OF(acos, shape_to_float),
 	ROW_OF(acosh, shape_to_float),
 	ROW_OF(asin, shape_to_float),

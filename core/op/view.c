@@ -291,9 +291,9 @@ static bool view_as_real(const struct call *c, struct tensor *v, struct error *e
 {
 	static const enum dtype part[] = { DTYPE_F16, DTYPE_F32, DTYPE_F64 };
 
-	if ((int)v->dtype < 8 || (int)v->dtype > 10)
+	if (!dtype_in(v->dtype, DTYPES_COMPLEX))
 		return call_fail(c, err, "self is %s, not complex", dtype_name(v->dtype));
-	v->dtype = part[(int)v->dtype - 8];
+	v->dtype = part[v->dtype - DTYPE_C32];
 	for (int d = 0; d < v->rank; d++)
 		v->stride[d] *= 2;
 	return add_dim(c, v, v->rank, 2, 1, err);
