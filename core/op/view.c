@@ -502,6 +502,9 @@ const struct op op_view[] = {
 	  0, as_real_shape, as_real_kernel },
 	{ "aten.view_copy.default", "aten::view_copy.out", "TA>T", "self, size",
 	  OP_VIEW, view_copy_shape, view_copy_kernel },
+	/* to and from other devices; there are none here, so these are shown and never run */
+	{ "et_copy._d2h_copy.default", "et_copy::_d2h_copy.out", "T>T", "self", 0, same_shape, NULL },
+	{ "et_copy._h2d_copy.default", "et_copy::_h2d_copy.out", "T>T", "self", 0, same_shape, NULL },
 	{ "executorch_prim.et_view.default", "executorch_prim::et_view.default", "TA>T", "self, size",
 	  OP_VIEW, view_copy_shape, view_copy_kernel },
 	{ 0 },
