@@ -239,6 +239,20 @@ static void a_bench_has_rows_for_all_and_parts(void **state)
 	assert_true(rows[0] < rows[2] && rows[1] < rows[2]);
 }
 
+/* Partitioning puts a linear in the place of its parts: its time counts for the node in whose place it stands. */
+static void times_find_the_node_in_whose_place_they_are(void **state)
+{
+	struct session *s = open_session(PROGRAMS "portable.pte", NULL);
+	struct error err = { 0 };
+	bool found = false;
+
+	assert_true(session_bench(s, 0, "node", NULL, NULL, &err));
+	for (int i = 0; i < s->nbench; i++)
+		found |= s->bench[i].engine == ENGINE_XNNPACK && s->bench[i].subject && !strcmp(s->bench[i].subject, "forward/1");
+	assert_true(found);
+	session_close(s);
+}
+
 static void what_fails_is_a_row_too(void **state)
 {
 	struct session *s = open_session(PROGRAMS "branch.pte", NULL);
@@ -354,6 +368,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(before_and_after_are_compared),
 		cmocka_unit_test(state_is_compared_call_by_call),
 		cmocka_unit_test(a_bench_has_rows_for_all_and_parts),
+		cmocka_unit_test(times_find_the_node_in_whose_place_they_are),
 		cmocka_unit_test(what_fails_is_a_row_too),
 		cmocka_unit_test(a_missing_data_file_is_no_error_for_looking),
 		cmocka_unit_test(other_things_than_kernels_are_other),

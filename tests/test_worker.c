@@ -253,6 +253,8 @@ static void a_job_crosses_whole_or_not_at_all(void **state)
 	assert_memory_equal(in.shape, &shape, sizeof shape);
 	for (size_t n = 0; n < w.n; n++)
 		assert_false(wire_get_job(&(struct wire_in){ w.data, n, 0, false }, &in, &mem));
+	wire_put(&w, 0);	/* nor with something behind it */
+	assert_false(wire_get_job(&(struct wire_in){ w.data, w.n, 0, false }, &in, &mem));
 	wire_free(&w);
 	arena_free(&mem);
 }
