@@ -58,12 +58,35 @@ static bool make_steps(struct exec *e, struct error *err)
 	return true;
 }
 
+/* A weight that lies in another order than kernels work in, as raised filters do, is put into order once. */
+static bool order_weight(struct exec *e, struct step *s, struct tensor **ordered, struct error *err)
+{
+	int arg = op_weight_arg(s->node->op);
+	const struct value *v = node_input(s->node, arg);
+	struct tensor *t;
+
+	if (!v || v->kind != VALUE_CONSTANT || value_is_default_order(v) || !dtype_bytes(v->dtype))
+		return true;
+	if (!ordered[v->id]) {
+		t = ordered[v->id] = arena_alloc(&e->mem, sizeof *t);
+		tensor_set_type(t, v->dtype, v->rank, v->size);
+		t->capacity = v->bytes;
+		if (!(t->data = arena_try(&e->mem, v->bytes + OVER_READ)))
+			return exec_no_memory(e, v->bytes, err);
+		tensor_copy(t, e->tensor[v->id]);
+	}
+	s->call.arg[arg].tensor = ordered[v->id];
+	return true;
+}
+
 static bool bind_steps(struct exec *e, struct error *err)
 {
+	struct tensor **ordered = arena_array(&e->mem, (size_t)e->graph->nvalues, sizeof *ordered);
+
 	for (int i = 0; i < e->nsteps; i++) {
 		struct step *s = &e->step[i];
 
-		if (!s->live && !exec_bind(s, e->graph, e->tensor, &e->mem, err))
+		if (!s->live && (!exec_bind(s, e->graph, e->tensor, &e->mem, err) || !order_weight(e, s, ordered, err)))
 			return false;
 		s->call.seed = &e->seed;
 		map_put(&e->step_of, &e->mem, &s->node, sizeof s->node, s);
