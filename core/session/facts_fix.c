@@ -54,15 +54,15 @@ static bool export_matters(const char *code)
 }
 
 /* The only thing in the way is that its weight or bias is computed. */
-static bool waits_for_fold(const struct node_row *r)
+static const struct rule_check *refused_besides(const struct node_row *r)	/* NULL: so it is */
 {
 	for (int i = 0; i < r->verdict.nchecks; i++) {
 		const struct rule_check *c = &r->verdict.check[i];
 
 		if (!c->ok && strcmp(c->code, "weight_not_static") && strcmp(c->code, "bias_not_static"))
-			return false;
+			return c;
 	}
-	return true;
+	return NULL;
 }
 
 /* The fold that it belongs to, unless XNNPACK takes what reads the weight without: a linear and its permute. */
@@ -89,7 +89,7 @@ void facts_fix(struct making_facts *m, struct node_row *r)
 		r->fix = strcmp(r->verdict.code, "would_grow") ? "partition" : "none";
 	else if (linear && linear->converts)
 		r->fix = "linear";
-	else if (at && at->folds && waits_for_fold(r))
+	else if (at && at->folds && !refused_besides(r))
 		r->fix = "fold";
 	else if (r->verdict.kind == VERDICT_DECLINES && export_matters(r->verdict.code))
 		r->fix = "re-export";
@@ -127,13 +127,20 @@ static void sources_of(struct str *s, const struct fold *f)
 		str_add(s, "numbers");
 }
 
-static void story_of_gemm(struct str *s, const struct fold *f)
+static void story_of_gemm(struct str *s, const struct fold *f, const struct rule_check *besides)
 {
-	str_addf(s, "Its %s is computed from ", f->position);
-	sources_of(s, f);
-	str_addf(s, " by %d node%s", f->nnodes, f->nnodes == 1 ? "" : "s");
+	str_addf(s, "Its %s is computed", f->position);
+	if (f->nnodes) {
+		str_add(s, " from ");
+		sources_of(s, f);
+		str_addf(s, " by %d node%s", f->nnodes, f->nnodes == 1 ? "" : "s");
+	}
 	if (f->folds) {
-		str_add(s, ", at every run anew. A fold computes it once and stores it; then XNNPACK takes this node.");
+		str_add(s, ", at every run anew. A fold computes it once and stores it; ");
+		if (besides)
+			str_addf(s, "XNNPACK declines this node all the same: %s.", besides->found);
+		else
+			str_add(s, "then XNNPACK takes this node.");
 		bytes_of(s, f);
 	} else {
 		str_addf(s, ", and that cannot be folded: %s.", f->text ? f->text : f->code);
@@ -163,7 +170,7 @@ static void story_of_portable(struct making_facts *m, struct str *s, const struc
 	if (r->node->origin.kind == ORIGIN_VIEW)
 		str_add(s, "A view of bytes that lie there already: it costs nothing.");
 	else if (at && r->verdict.kind == VERDICT_DECLINES)
-		story_of_gemm(s, at);
+		story_of_gemm(s, at, refused_besides(r));
 	else if (in)
 		story_of_producer(m, s, in);
 	else if (r->verdict.kind == VERDICT_TAKES && !strcmp(r->verdict.code, "not_partitioned"))
