@@ -69,15 +69,22 @@ static void touch_slot(struct ordering *o, struct slot *s, bool write)
 	}
 }
 
-static void look_at_input(struct value *v, void *ctx)
+static void look_at_input(struct ordering *o, const struct value *v)
 {
-	struct ordering *o = ctx;
 	const struct value *at = o->root ? o->g->value[o->root[v->id]] : v;
 
 	if (v->def)
 		add_edge(o, o->unit_of[v->def->order], o->unit);
 	if (at->kind == VALUE_STATE && at->state_slot >= 0)
 		touch_slot(o, &o->slot[at->state_slot], o->writes);
+}
+
+static void look_at_arg(struct ordering *o, const struct arg *a)
+{
+	if (a->kind == ARG_VALUE)
+		look_at_input(o, a->value);
+	for (int i = 0; a->kind == ARG_LIST && i < a->list.n; i++)
+		look_at_arg(o, &a->list.at[i]);
 }
 
 static void find_edges(struct ordering *o)
@@ -93,8 +100,10 @@ static void find_edges(struct ordering *o)
 	o->effect = -1;
 	for (struct node *n = o->g->first; n; n = n->next) {
 		o->unit = o->unit_of[n->order];
-		o->writes = n->op->flags & (OP_MUTATES | OP_OPAQUE);
-		node_each_input(n, look_at_input, o);
+		for (int i = 0; i < n->nargs; i++) {
+			o->writes = op_writes(n->op, i) || n->op->flags & OP_OPAQUE;	/* nobody knows */
+			look_at_arg(o, &n->arg[i]);
+		}
 		if (!op_is_pure(n->op)) {
 			add_edge(o, o->effect, o->unit);
 			o->effect = o->unit;

@@ -1,11 +1,12 @@
 /* emission.h - what the parts of emit share: a method on its way from a graph to a plan.
  *
  * place.c decides where each value lives (its own memory, that of the value it is a view of, stored bytes),
- * order.c makes one list of calls out of nodes and groups, emit_value.c and emit_call.c write values and calls,
- * emit_method.c drives them and plans the arenas, emit.c does whole programs. Memory is the emission's arena. */
+ * core/graph/units.h makes one list of calls out of nodes and groups, emit_value.c and emit_call.c write values and
+ * calls, emit_method.c drives them and plans the arenas, emit.c does whole programs. Memory is the emission's arena. */
 #ifndef CORE_PROGRAM_EMISSION_H
 #define CORE_PROGRAM_EMISSION_H
 
+#include "core/graph/units.h"
 #include "core/program/emit.h"
 #include "core/program/store.h"
 
@@ -47,21 +48,12 @@ struct place {
 	int first, last;	/* of a root: steps it must live through; last < 0: never read or written */
 };
 
-/* What becomes one call: a node outside groups, or all nodes of a group. */
-struct unit {
-	int group;		/* or -1 */
-	struct node **node;
-	int nnodes;
-	int key;		/* where it would like to be */
-};
-
 struct method_out {
 	struct emission *e;
 	struct graph *g;
 	const struct pte_plan *filed;
 	struct place *place;
-	struct unit *unit;
-	int nunits;
+	struct units units;
 	struct pte_plan plan;			/* the result */
 	vec(struct pte_value) value;
 	vec(const struct value *) value_of;	/* by plan value: the graph's, or NULL */
@@ -75,9 +67,6 @@ struct method_out {
 
 /* place.c */
 void place_values(struct method_out *m);
-
-/* order.c: units in an order that respects dataflow, state and side effects. */
-bool order_units(struct method_out *m, struct error *err);
 
 /* emit_value.c */
 bool emit_tensor(struct method_out *m, const struct value *v, bool plain, int *index, struct error *err);

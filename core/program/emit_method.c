@@ -372,13 +372,22 @@ static bool emit_states(struct method_out *m, struct error *err)
 	return true;
 }
 
+static bool order_units(struct method_out *m, struct error *err)
+{
+	int *root = arena_array(m->e->mem, (size_t)m->g->nvalues, sizeof *root);
+
+	for (int i = 0; i < m->g->nvalues; i++)
+		root[i] = m->place[i].root;
+	return graph_units(&m->units, m->g, root, m->e->mem, err);
+}
+
 static bool emit_parts(struct method_out *m, struct arenas *a, struct error *err)
 {
 	place_values(m);
 	if (!order_units(m, err) || !emit_states(m, err) || !emit_inputs(m, err))
 		return false;
-	for (int i = 0; i < m->nunits; i++)
-		if (!emit_unit(m, &m->unit[i], err))
+	for (int i = 0; i < m->units.n; i++)
+		if (!emit_unit(m, &m->units.at[i], err))
 			return false;
 	return emit_outputs(m, err) && plan_arenas(a, err);
 }

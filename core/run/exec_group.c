@@ -61,7 +61,8 @@ static bool stand_in(struct exec *e, const struct xvalue *x, struct tensor **out
 	if (!tensor_dtype(x->datatype, &dtype))
 		return error_set(err, ERROR_UNSUPPORTED, "a delegate argument of datatype %d", (int)x->datatype);
 	tensor_set_type(t, dtype, x->rank, size);
-	if (!dtype_tensor_bytes(dtype, x->rank, size, &t->capacity) || !(t->data = arena_try(&e->mem, t->capacity + OVER_READ)))
+	if (!dtype_tensor_bytes(dtype, x->rank, size, &t->capacity) ||
+	    !(t->data = arena_try(&e->mem, t->capacity + OVER_READ)))
 		return error_set(err, ERROR_MEMORY, "an unread delegate argument is too large");
 	return true;
 }

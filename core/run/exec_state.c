@@ -38,8 +38,8 @@ static bool note_state(struct exec *e, const struct value *v, struct error *err)
 		vec_push(&e->state->mem, &e->state->slot, ((struct state){ 0 }));
 	k = &e->state->slot.at[v->state_slot];
 	if (v->bytes > k->bytes && k->data)
-		return error_set(err, ERROR_RUN, "%s: state %s has %zu bytes, another method keeps %zu there", e->graph->method, v->name,
-				 v->bytes, k->bytes);
+		return error_set(err, ERROR_RUN, "%s: state %s has %zu bytes, another method keeps %zu there",
+				 e->graph->method, v->name, v->bytes, k->bytes);
 	if (v->bytes > k->bytes)
 		k->bytes = v->bytes;
 	if (v->data && v->bytes > k->initial_bytes) {

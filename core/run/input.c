@@ -206,7 +206,8 @@ static bool from_file(const struct making *m, const char *path, struct tensor *t
 	return ok;
 }
 
-static bool at_random(const struct making *m, const struct input_shape *shape, int nshapes, uint64_t seed, struct tensor *t)
+static bool at_random(const struct making *m, const struct input_shape *shape, int nshapes, uint64_t seed,
+		      struct tensor *t)
 {
 	struct tensor asked = { 0 };
 

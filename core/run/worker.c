@@ -337,7 +337,8 @@ static bool take_message(struct worker *w)
 	case WIRE_OUTPUT:
 		return take_output(w);
 	case WIRE_RESULT:
-		if (!wire_get_result(&in, &w->result) || (w->outputs.n && w->outputs.n != w->result.noutputs * (int64_t)w->result.ncalls))
+		if (!wire_get_result(&in, &w->result) ||
+		    (w->outputs.n && w->outputs.n != w->result.noutputs * (int64_t)w->result.ncalls))
 			return false;
 		w->result.output = w->outputs.at;
 		w->progress = 1;

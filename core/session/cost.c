@@ -57,9 +57,9 @@ static double window(const struct node *n)
 static bool only_moves(const struct op *op)
 {
 	static const char *const words[] = {
-		"_copy.", ".clone.", "_clone_", "_to_copy.", ".cat.", ".stack.", ".repeat", ".expand", ".permute", ".constant_pad_nd.",
-		".pixel_", ".embedding.", ".index", ".gather.", ".select", ".slice", ".split", ".flip.", ".roll.", ".full", ".empty",
-		".arange.", ".copy_", ".scatter", ".upsample_nearest", "sym_size", NULL,
+		"_copy.", ".clone.", "_clone_", "_to_copy.", ".cat.", ".stack.", ".repeat", ".expand", ".permute",
+		".constant_pad_nd.", ".pixel_", ".embedding.", ".index", ".gather.", ".select", ".slice", ".split", ".flip.",
+		".roll.", ".full", ".empty", ".arange.", ".copy_", ".scatter", ".upsample_nearest", "sym_size", NULL,
 	};
 
 	for (const char *const *w = words; *w; w++)

@@ -36,7 +36,8 @@ static bool is_kernel_call(const struct making_facts *m, const struct node *n)
 	const struct pte_plan *filed = &m->s->program->pte.plan[m->g->plan];
 	const struct origin *o = &n->origin;
 
-	return o->kind != ORIGIN_FILE || o->chain >= filed->nchains || o->instruction >= filed->chain[o->chain].ninstructions ||
+	return o->kind != ORIGIN_FILE || o->chain >= filed->nchains ||
+	       o->instruction >= filed->chain[o->chain].ninstructions ||
 	       filed->chain[o->chain].instruction[o->instruction].call == PTE_KERNEL;
 }
 

@@ -133,8 +133,9 @@ static void warn_of_delegate(struct making_facts *m, const struct node_row *r)
 	if (filed < 0 || program_delegate(p, m->g->plan, filed, &x, &m->scratch, &err))
 		return;
 	if (strcmp(p->pte.plan[m->g->plan].delegate[filed].id, "XnnpackBackend"))
-		warn(m, r, "backend_missing", arena_printf(m->mem, "this delegate is for %s: it runs only where that backend is built in",
-							   p->pte.plan[m->g->plan].delegate[filed].id));
+		warn(m, r, "backend_missing",
+		     arena_printf(m->mem, "this delegate is for %s: it runs only where that backend is built in",
+				  p->pte.plan[m->g->plan].delegate[filed].id));
 	else
 		warn(m, r, "will_not_load", arena_string(m->mem, err.text));
 }

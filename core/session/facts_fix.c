@@ -155,7 +155,8 @@ static void story_of_producer(struct making_facts *m, struct str *s, const struc
 		str_addf(s, "It is one of %d nodes that compute", f->nnodes);
 	else
 		str_add(s, "It computes");
-	str_addf(s, " the %s of %s from constants alone, at every run anew.", f->position, node_id(m->g, f->at, id, sizeof id));
+	str_addf(s, " the %s of %s from constants alone, at every run anew.", f->position,
+		 node_id(m->g, f->at, id, sizeof id));
 	if (f->folds)
 		str_addf(s, " A fold removes %s.", f->nnodes > 1 ? "them" : "it");
 	else

@@ -22,7 +22,8 @@ static struct session *new_session(struct program *p)
 	s->program = p;
 	s->in_memory = !p->file.map;
 	cpu_read(&s->cpu);
-	s->run = (struct run_options){ .threads = s->cpu.cores, .warmup = 4, .runs = 30, .max_seconds = 10, .tolerance = 1e-3 };
+	s->run = (struct run_options){ .threads = s->cpu.cores, .warmup = 4, .runs = 30, .max_seconds = 10,
+		.tolerance = 1e-3 };
 	push_version(s, (struct version){ .method = p->method });
 	return s;
 }
