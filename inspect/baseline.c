@@ -79,16 +79,30 @@ static double new_median(const struct report *r, int method)
 	return -1;
 }
 
+static json_t *read_json(const char *path, struct error *err)
+{
+	struct file f;
+	json_error_t bad;
+	json_t *root;
+
+	if (!file_open(&f, path, err))
+		return NULL;
+	root = json_loadb((const char *)f.data, f.bytes, 0, &bad);
+	if (!root)
+		error_set(err, ERROR_FORMAT, "%s: line %d: %s", path, bad.line, bad.text);
+	file_close(&f);
+	return root;
+}
+
 bool baseline_read(struct report *r, const char *path, struct arena *a, struct error *err)
 {
 	const struct version *v = report_after(r) ? report_after(r) : report_before(r);
 	vec(struct change) list = { 0 };
-	json_error_t bad;
-	json_t *root = json_load_file(path, 0, &bad), *old, *n;
+	json_t *root = read_json(path, err), *old, *n;
 	const char *schema;
 
 	if (!root)
-		return error_set(err, ERROR_FORMAT, "%s: line %d: %s", path, bad.line, bad.text);
+		return false;
 	old = find_report(root, look_path(r->s));
 	schema = json_string_value(json_object_get(old, "schema"));
 	if (!schema || strcmp(schema, REPORT_SCHEMA)) {

@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ struct batch {
 	struct arena mem;
 	struct models models;
 	bool array;	/* JSON: more than one report */
+	bool deaf;	/* nobody reads standard output any more */
 	int printed;
 	int status;
 };
@@ -44,17 +46,35 @@ static void complain(struct batch *b, int status, const char *fmt, ...)
 		b->status = status;
 }
 
+bool batch_print(const char *text, int *status)
+{
+	if (fputs(text, stdout) != EOF && !fflush(stdout))
+		return true;
+	if (errno != EPIPE) {
+		fprintf(stderr, "etinspect: standard output: %s\n", strerror(errno));
+		*status = EXIT_RUN;
+	}
+	return false;
+}
+
+static void put(struct batch *b, const char *text)
+{
+	b->deaf = b->deaf || !batch_print(text, &b->status);
+}
+
 /* Progress: on a terminal only, on a line that is wiped again. */
 
 static void progress(void *ctx, const char *what, double part)
 {
+	struct text line = { 0 };
+
 	if (!isatty(STDERR_FILENO))
 		return;
 	if (part < 1)
-		fprintf(stderr, "\r%.60s %3.0f %%\033[K", what, part * 100);
-	else
-		fputs("\r\033[K", stderr);
+		text_add(&line, "%.60s %3.0f %%", what, part * 100);
+	fprintf(stderr, "\r%s\033[K", str_text(&line.s));
 	fflush(stderr);
+	text_free(&line);
 }
 
 /* Which files. */
@@ -86,7 +106,7 @@ static void add_folder(struct batch *b, const char *path)
 		qsort(b->models.at + first, (size_t)(b->models.n - first), sizeof *b->models.at, by_path);
 }
 
-static void find_models(struct batch *b)
+static bool find_models(struct batch *b)
 {
 	struct stat st;
 
@@ -101,26 +121,43 @@ static void find_models(struct batch *b)
 		}
 	}
 	b->array = b->array || b->models.n > 1;
+	if (b->models.n > 1 && (b->o->output || b->o->trace)) {
+		complain(b, EXIT_USAGE, "%s needs exactly one program, not %d; see etinspect --help", b->o->output ? "-o" : "--trace",
+			 b->models.n);
+		return false;
+	}
+	return true;
 }
 
 /* One program. */
 
-static bool has_methods(struct batch *b, const struct session *s)
+static bool has_method(const struct session *s, const char *name, struct error *err)
 {
-	for (int i = 0; i < b->o->method.n; i++) {
-		struct str list = { 0 };
-		bool found = false;
+	struct str list = { 0 };
+	bool found = !name;
 
-		for (int m = 0; m < s->program->nmethods; m++) {
-			found = found || !strcmp(s->program->method[m]->method, b->o->method.at[i]);
-			str_addf(&list, "%s%s", m ? ", " : "", s->program->method[m]->method);
-		}
-		if (!found)
-			complain(b, EXIT_USAGE, "%s: no method '%s'; it has %s", look_path(s), b->o->method.at[i], str_text(&list));
-		str_free(&list);
-		if (!found)
-			return false;
+	for (int m = 0; m < s->program->nmethods && !found; m++) {
+		found = !strcmp(s->program->method[m]->method, name);
+		str_addf(&list, "%s%s", m ? ", " : "", s->program->method[m]->method);
 	}
+	if (!found)
+		error_set(err, ERROR_REFUSED, "%s: no method '%s'; it has %s", look_path(s), name, str_text(&list));
+	str_free(&list);
+	return found;
+}
+
+/* All that the options name. */
+static bool has_methods(const struct options *o, const struct session *s, struct error *err)
+{
+	for (int i = 0; i < o->method.n; i++)
+		if (!has_method(s, o->method.at[i], err))
+			return false;
+	for (int i = 0; i < o->run.ninputs; i++)
+		if (!has_method(s, o->run.input[i].method, err))
+			return false;
+	for (int i = 0; i < o->run.nshapes; i++)
+		if (!has_method(s, o->run.shape[i].method, err))
+			return false;
 	return true;
 }
 
@@ -146,8 +183,6 @@ static bool run(struct batch *b, struct session *s, struct report *r, struct err
 			return false;
 		if (s->current && !session_bench(s, s->current, o->by, progress, NULL, err))
 			return false;
-		if (o->trace && !trace_write(s, o->trace, o->force, err))
-			return false;
 	}
 	if (o->verify)
 		return session_verify(s, 0, s->current, err);
@@ -159,39 +194,67 @@ static bool run(struct batch *b, struct session *s, struct report *r, struct err
 	return true;
 }
 
-/* Median of a method as filed, or -1. */
-static double filed_median(const struct session *s, int version, int method)
+/* How a method ran as filed; NULL: it did not. */
+static const struct stats *filed_stats(const struct session *s, int version, int method)
 {
 	for (int i = 0; i < s->nbench; i++) {
 		const struct bench_row *row = &s->bench[i];
 
 		if (row->version == version && row->method == method && !row->subject && row->engine == ENGINE_FILED && !row->failed)
-			return row->stats.median;
+			return &row->stats;
+	}
+	return NULL;
+}
+
+/* The first method that became slower, or -1. Runs of one program differ too: slower is more than 5 %, and beyond those. */
+static int slower_method(const struct session *s)
+{
+	for (int m = 0; m < s->program->nmethods; m++) {
+		const struct stats *was = filed_stats(s, 0, m), *is = filed_stats(s, s->current, m);
+
+		if (s->version[s->current].method[m] != s->version[0].method[m] && was && is &&
+		    is->median > fmax(was->p90, 1.05 * was->median))
+			return m;
 	}
 	return -1;
 }
 
-/* Why the result may not be written; NULL: it may. */
-static const char *why_not_written(struct batch *b, const struct session *s)
+static uint64_t bytes_of(const struct session *s, int version)
 {
-	uint64_t before = s->program->file.bytes, after = s->version[s->current].emitted.program.bytes;
+	const struct emitted *e = &s->version[version].emitted;
+	uint64_t sum = version ? e->program.bytes : s->program->file.bytes;
 
+	for (int d = 0; d < s->program->ndata; d++) {
+		uint64_t bytes = s->program->data_file[d].bytes;
+
+		for (int i = 0; version && i < e->ndata; i++)
+			if (e->data[i].data == d)
+				bytes = e->data[i].file.bytes;
+		sum += bytes;
+	}
+	return sum;
+}
+
+/* Why the result may not be written; NULL: it may. */
+static const char *why_not_written(struct batch *b, const struct session *s, const struct report *r)
+{
+	uint64_t before = bytes_of(s, 0), after = bytes_of(s, s->current);
+	int slower = b->o->allow_worse || !s->current ? -1 : slower_method(s);
+
+	if (r->failed)
+		return r->failed;
 	for (int i = 0; i < s->nverify; i++)
-		if (!s->verify[i].ok && !strcmp(s->verify[i].pair, "before-after"))
-			return arena_printf(&b->mem, "output %d of %s differs by %g, tolerance %g", s->verify[i].output,
-					    s->program->method[s->verify[i].method]->method, s->verify[i].max_abs_diff, s->run.tolerance);
-	if (b->o->allow_worse || !s->current)
-		return NULL;
-	if (after > before)
+		if (!s->verify[i].ok && (b->o->verify || !strcmp(s->verify[i].pair, "before-after")))
+			return arena_printf(&b->mem, "output %d of %s, %s, differs by %g, tolerance %g", s->verify[i].output,
+					    s->program->method[s->verify[i].method]->method, s->verify[i].pair,
+					    s->verify[i].max_abs_diff, s->run.tolerance);
+	if (!b->o->allow_worse && s->current && after > before)
 		return arena_printf(&b->mem, "it would be larger, %llu bytes instead of %llu; --allow-worse writes it",
 				    (unsigned long long)after, (unsigned long long)before);
-	for (int m = 0; b->o->bench && m < s->program->nmethods; m++) {
-		double was = filed_median(s, 0, m), is = filed_median(s, s->current, m);
-
-		if (was >= 0 && is > was)
-			return arena_printf(&b->mem, "%s would be slower, %.3g ms instead of %.3g; --allow-worse writes it",
-					    s->program->method[m]->method, is, was);
-	}
+	if (slower >= 0)
+		return arena_printf(&b->mem, "%s would be slower, %.3g ms instead of %.3g; --allow-worse writes it",
+				    s->program->method[slower]->method, filed_stats(s, s->current, slower)->median,
+				    filed_stats(s, 0, slower)->median);
 	return NULL;
 }
 
@@ -202,7 +265,7 @@ static void write_output(struct batch *b, struct session *s, struct report *r)
 
 	if (!b->o->output)
 		return;
-	r->not_written = why_not_written(b, s);
+	r->not_written = why_not_written(b, s, r);
 	if (!r->not_written) {
 		sigfillset(&all);	/* Ctrl-C leaves a whole file or none, and nothing beside it */
 		sigprocmask(SIG_BLOCK, &all, &old);
@@ -231,8 +294,9 @@ static void print_json(struct batch *b, json_t *j)
 {
 	char *s = json_dumps(j, JSON_INDENT(2) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9));
 
-	printf("%s%s", b->array ? b->printed ? ",\n" : "[\n" : "", s ? s : "null");
-	printf("%s", b->array ? "" : "\n");
+	put(b, !b->array ? "" : b->printed ? ",\n" : "[\n");
+	put(b, s ? s : "null");
+	put(b, b->array ? "" : "\n");
 	b->printed++;
 	free(s);
 	json_decref(j);
@@ -251,7 +315,7 @@ static void print_explained(struct batch *b, const struct report *r)
 		struct text t = { .color = color_wanted(b->o) };
 
 		n = explain_text(&t, r);
-		fputs(str_text(&t.s), stdout);
+		put(b, str_text(&t.s));
 		text_free(&t);
 	}
 	if (!n)
@@ -276,7 +340,7 @@ static void print_report(struct batch *b, const struct report *r)
 	default: report_text(&t, r);
 	}
 	if (b->o->format != FORMAT_JSON) {
-		fputs(str_text(&t.s), stdout);
+		put(b, str_text(&t.s));
 		b->printed++;
 	}
 	text_free(&t);
@@ -301,6 +365,15 @@ static void judge(struct batch *b, struct report *r)
 				 s->run.tolerance);
 }
 
+/* What is said where there is no report to give. */
+static void no_report(struct batch *b, int status, const char *path, const struct error *err)
+{
+	complain(b, status, "%s", err->text);
+	if (b->o->format == FORMAT_JSON)
+		print_json(b, json_pack("{s:s, s:{s:o, s:n, s:[]}, s:o}", "schema", REPORT_SCHEMA, "file", "path", report_string(path),
+			   "bytes", "data", "error", report_string(err->text)));
+}
+
 static void one_session(struct batch *b, struct session *s)
 {
 	const struct options *o = b->o;
@@ -309,17 +382,20 @@ static void one_session(struct batch *b, struct session *s)
 	struct report r = { .s = s, .xnnpack = live_version(), .method = o->method.at, .nmethods = o->method.n, .table = o->table,
 		.by = o->by, .explain = o->explain, .hash = o->hash, .applied = o->apply.n > 0 };
 
-	if (!has_methods(b, s))
-		return;
-	if (!session_facts(s, 0, &err) || !apply_steps(b, s, &err) || !run(b, s, &r, &err)) {
-		complain(b, EXIT_RUN, "%s", err.text);
+	if (!has_methods(o, s, &err)) {
+		no_report(b, EXIT_USAGE, look_path(s), &err);
 		return;
 	}
-	if (b->o->format <= FORMAT_JSON && !preview_folds(s, 0, &b->mem, &preview, &err)) {
-		complain(b, EXIT_RUN, "%s", err.text);
+	if (!session_facts(s, 0, &err) || !apply_steps(b, s, &err) ||
+	    (o->format <= FORMAT_JSON && !preview_folds(s, 0, &b->mem, &preview, &err))) {
+		no_report(b, EXIT_RUN, look_path(s), &err);
 		return;
 	}
 	r.preview = preview;
+	if (!run(b, s, &r, &err) || (o->trace && !trace_write(s, o->trace, o->force, &err))) {
+		complain(b, EXIT_RUN, "%s", err.text);
+		r.failed = arena_string(&b->mem, err.text);
+	}
 	judge(b, &r);
 	write_output(b, s, &r);
 	print_report(b, &r);
@@ -337,6 +413,8 @@ bool batch_open(const struct options *o, const struct model_path *m, struct sess
 	}
 	(*s)->run = o->run;
 	(*s)->run.threads = threads ? threads : (*s)->cpu.cores;
+	(*s)->run.method = o->method.at;
+	(*s)->run.nmethods = o->method.n;
 	return true;
 }
 
@@ -346,10 +424,7 @@ static void one_model(struct batch *b, const struct model_path *m)
 	struct error err = { 0 };
 
 	if (!batch_open(b->o, m, &s, &err)) {
-		complain(b, EXIT_READ, "%s", err.text);
-		if (b->array && b->o->format == FORMAT_JSON)
-			print_json(b, json_pack("{s:s, s:{s:o, s:n, s:[]}, s:o}", "schema", REPORT_SCHEMA, "file", "path",
-				   report_string(m->path), "bytes", "data", "error", report_string(err.text)));
+		no_report(b, EXIT_READ, m ? m->path : "", &err);
 		return;
 	}
 	one_session(b, s);
@@ -370,15 +445,14 @@ int batch_run(const struct options *o)
 
 	signal(SIGINT, on_interrupt);
 	signal(SIGTERM, on_interrupt);
-	find_models(&b);
-	for (int i = 0; i < b.models.n; i++)
-		one_model(&b, &b.models.at[i]);
-	if (!o->model.n)
-		one_model(&b, NULL);
-	if (b.array && o->format == FORMAT_JSON)
-		printf(b.printed ? "\n]\n" : "[]\n");
-	if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE)
-		complain(&b, EXIT_RUN, "standard output: %s", strerror(errno));
+	if (find_models(&b)) {
+		for (int i = 0; i < b.models.n && !b.deaf; i++)
+			one_model(&b, &b.models.at[i]);
+		if (!o->model.n)
+			one_model(&b, NULL);
+		if (b.array && o->format == FORMAT_JSON)
+			put(&b, b.printed ? "\n]\n" : "[]\n");
+	}
 	arena_free(&b.mem);
 	return b.status;
 }

@@ -5,6 +5,7 @@
 #include "inspect/tui.h"
 #include "views/report.h"
 
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,9 +32,11 @@ static int fail(int status, const struct error *err)
 
 static int print(struct text *t)
 {
-	fputs(str_text(&t->s), stdout);
+	int status = EXIT_FINE;
+
+	batch_print(str_text(&t->s), &status);
 	text_free(t);
-	return fflush(stdout) ? EXIT_RUN : EXIT_FINE;
+	return status;
 }
 
 static int about(const struct options *o)
@@ -73,6 +76,18 @@ static bool is_one_file(const struct options *o)
 	return !o->model.n || (strcmp(o->model.at[0].path, "-") && !(stat(o->model.at[0].path, &st) == 0 && S_ISDIR(st.st_mode)));
 }
 
+/* With a standard descriptor closed, the next file would take its place and get what is printed. */
+static void hold_standard_files(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct options o;
@@ -81,6 +96,7 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "--worker"))
 		return worker_main();
+	hold_standard_files();
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);
 	mem_on_failure(out_of_memory);

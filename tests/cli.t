@@ -122,6 +122,32 @@ is 'nor in an error' "$(cat err)" "etinspect: hostile?[2J?.pte: no method 'nothi
 sleep 0.5; kill -INT $pid 2>/dev/null; wait $pid
 is 'ends on SIGINT' $? 130
 
+# Several programs, where one is wanted.
+refuses 2 'etinspect: -o needs exactly one program, not 3; see etinspect --help' --optimize -o many.pte folder
+refuses 2 'etinspect: --trace needs exactly one program, not 2; see etinspect --help' --bench --trace many.json demo.pte demo.pte
+[ ! -e many.pte ] && [ ! -e many.json ]; ok 'and nothing is written'
+refuses 2 "etinspect: demo.pte: no method 'decode'; it has forward" --verify --input decode:x.npy demo.pte
+refuses 2 "etinspect: demo.pte: no method 'decode'; it has forward" --verify --shape decode:0=1 demo.pte
+
+# JSON says what went wrong, too.
+for args in '--report=json zip.pte' '--report=json --method nothing demo.pte' '--report=json --verify --input nothing.npy demo.pte'; do
+	run $args
+	python3 -c 'import json; j = json.load(open("out")); assert j["schema"] == "etinspect/1" and j["error"]'; ok "an error as JSON: $args"
+	is "as on stderr: $args" "etinspect: $(python3 -c 'import json; print(json.load(open("out"))["error"])')" "$(cat err)"
+done
+run --report=json --verify --input nothing.npy demo.pte
+is 'a run that fails' $status 4
+python3 -c 'import json; j = json.load(open("out")); assert j["methods"][0]["nodes"] and not j["verify"]'; ok 'leaves the rest of the report'
+
+# Standard output that is full, or not there.
+for args in --version --list-ops demo.pte; do
+	"$et" $args >/dev/full 2>err; is "status of a full disk: $args" $? 4
+	is "said of a full disk: $args" "$(cat err)" 'etinspect: standard output: No space left on device'
+done
+"$et" --optimize -o closed.pte demo.pte >&- 2>err; is 'status without standard output' $? 4
+run --report closed.pte
+is 'the report did not go into the file' $status 0
+
 # Budgets.
 run --fail-on 'declined>100,warnings' demo.pte
 is 'budgets that hold' $status 0
@@ -147,6 +173,9 @@ grep -q 'etinspect: out.pte not written:' err; ok 'and says so'
 cmp -s out.pte before.pte; ok 'the file is as it was'
 run --apply fold,partition -o out.pte --force demo.pte
 is 'replaces when told' $status 0
+run --optimize --verify --tolerance 0 -o differs.pte demo.pte
+is 'what does not pass --verify' $status 4
+[ ! -e differs.pte ] && grep -q 'differs.pte not written: .*differs by' err; ok 'is not written'
 run -o same.pte demo.pte
 cmp -s same.pte demo.pte; ok 'nothing applied: byte for byte the same'
 run --apply partition -o /nowhere/out.pte demo.pte

@@ -599,6 +599,42 @@ static void a_failed_write_leaves_nothing(void **state)
 	teardown(&f);
 }
 
+static void what_is_no_file_is_not_replaced(void **state)
+{
+	struct fixture f;
+	const char *dir, *path;
+	struct stat st;
+
+	make_with_data(&f);
+	dir = folder(&f);
+	path = arena_printf(&f.mem, "%s/out.pte", dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_false(emitted_write(&f.out, &f.p, path, true, &f.err));
+	assert_int_equal(f.err.code, ERROR_IO);
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+	unlink(path);
+	assert_int_equal(rmdir(dir), 0);	/* nor is the data file left, which comes first */
+	teardown(&f);
+}
+
+static void data_files_of_one_name_are_refused(void **state)
+{
+	struct fixture f;
+	const char *dir;
+
+	make_with_data(&f);
+	dir = folder(&f);
+	pte_output_free(&f.out.data[0].file);
+	f.out.data = arena_array(&f.mem, 2, sizeof *f.out.data);
+	f.out.data[0].file = f.out.data[1].file = (struct pte_output){ .bytes = 0 };	/* both of "base.ptd" */
+	f.out.ndata = 2;
+	assert_false(emitted_write(&f.out, &f.p, arena_printf(&f.mem, "%s/out.pte", dir), false, &f.err));
+	assert_non_null(strstr(f.err.text, "two files would have this name"));
+	assert_int_equal(rmdir(dir), 0);
+	teardown(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -616,7 +652,9 @@ int main(void)
 		cmocka_unit_test(a_folded_external_constant_replaces_its_source),
 		cmocka_unit_test(two_tensors_under_one_name_are_refused),
 		cmocka_unit_test(changed_data_is_written_beside_the_program),
-			cmocka_unit_test(a_failed_write_leaves_nothing),
+		cmocka_unit_test(a_failed_write_leaves_nothing),
+		cmocka_unit_test(what_is_no_file_is_not_replaced),
+		cmocka_unit_test(data_files_of_one_name_are_refused),
 	};
 
 	return RUN_TAP(tests);

@@ -36,6 +36,7 @@ struct report {
 	const struct change *change;
 	int nchanges;
 	const char *written, *not_written;	/* -o: where it was written, or why not */
+	const char *failed;			/* the run that was asked for and did not come to an end: why */
 	const char *not_verified;		/* why the outputs were not compared, or NULL */
 };
 

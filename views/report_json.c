@@ -474,5 +474,6 @@ json_t *report_json(const struct report *r)
 	if (r->nchanges)
 		put(o, "baseline", changes(r));
 	put(o, "budgets", budgets(r));
+	put(o, "error", report_string(r->failed));
 	return o;
 }

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +42,18 @@ bool file_write(const char *path, const void *data, size_t bytes, bool replace, 
 /* The same when the bytes lie in pieces (a program is its tables and then its segments, padding in between). */
 struct file_piece { const void *data; size_t bytes; };
 bool file_write_pieces(const char *path, const struct file_piece *piece, int n, bool replace, struct error *err);
+
+/* The same in two steps, for files that belong together: all are written before the first is put in its place. */
+struct file_new {
+	const char *path;		/* as given; for messages */
+	char target[PATH_MAX];		/* links resolved */
+	char beside[PATH_MAX];		/* where its bytes are; "" when there is none */
+	bool replace;
+	bool replaced;			/* there was one before */
+};
+bool file_new_write(struct file_new *w, const char *path, const struct file_piece *piece, int n, bool replace,
+		    struct error *err);
+bool file_new_place(struct file_new *w, struct error *err);
+void file_new_drop(struct file_new *w);	/* one that was not put in its place, or zeroes */
 
 #endif

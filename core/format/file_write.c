@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,76 +10,68 @@
 
 enum { TRIES = 100 };	/* names tried for the file beside */
 
-struct writing {
-	const char *path;		/* for messages: as given */
-	char target[PATH_MAX];		/* links resolved */
-	char beside[PATH_MAX];		/* "" while it does not exist */
-	int fd;
-	bool replace;
-	struct error *err;
-};
-
-static bool fail(struct writing *w, const char *what)
+static bool fail(const struct file_new *w, const char *what, struct error *err)
 {
-	return error_set(w->err, ERROR_IO, "%s: %s: %s", w->path, what, strerror(errno));
+	return error_set(err, ERROR_IO, "%s: %s: %s", w->path, what, strerror(errno));
 }
 
 /* Where the bytes are to end, and with which mode: an existing file keeps its own. */
-static bool find_target(struct writing *w, mode_t *mode)
+static bool find_target(struct file_new *w, mode_t *mode, struct error *err)
 {
 	struct stat st;
 
 	if (lstat(w->path, &st)) {
 		if (errno != ENOENT)
-			return fail(w, "cannot look at");
+			return fail(w, "cannot look at", err);
 		if (snprintf(w->target, sizeof w->target, "%s", w->path) >= (int)sizeof w->target)
-			return error_set(w->err, ERROR_IO, "%s: name is too long", w->path);
+			return error_set(err, ERROR_IO, "%s: name is too long", w->path);
 		return true;
 	}
 	if (!w->replace)
-		return error_set(w->err, ERROR_IO, "%s: exists already", w->path);
+		return error_set(err, ERROR_IO, "%s: exists already", w->path);
 	if (!realpath(w->path, w->target) || stat(w->target, &st))
-		return fail(w, "cannot follow the link");
+		return fail(w, "cannot follow the link", err);
 	if (!S_ISREG(st.st_mode))
-		return error_set(w->err, ERROR_IO, "%s: is not a regular file", w->path);
+		return error_set(err, ERROR_IO, "%s: is not a regular file", w->path);
 	*mode = st.st_mode & 07777;
+	w->replaced = true;
 	return true;
 }
 
-static bool create_beside(struct writing *w)
+static bool create_beside(struct file_new *w, int *fd, struct error *err)
 {
 	char name[PATH_MAX];
 
 	for (int i = 0; i < TRIES; i++) {
 		if (snprintf(name, sizeof name, "%s.%ld-%d.tmp", w->target, (long)getpid(), i) >= (int)sizeof name)
-			return error_set(w->err, ERROR_IO, "%s: name is too long", w->path);
-		w->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (w->fd >= 0) {
+			return error_set(err, ERROR_IO, "%s: name is too long", w->path);
+		*fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (*fd >= 0) {
 			memcpy(w->beside, name, sizeof name);
 			return true;
 		}
 		if (errno != EEXIST)
 			break;
 	}
-	return fail(w, "cannot create a file beside it");
+	return fail(w, "cannot create a file beside it", err);
 }
 
-static bool put(struct writing *w, const uint8_t *data, size_t bytes)
+static bool put(const struct file_new *w, int fd, const uint8_t *data, size_t bytes, struct error *err)
 {
 	while (bytes) {
-		ssize_t n = write(w->fd, data, bytes < 1 << 30 ? bytes : 1 << 30);
+		ssize_t n = write(fd, data, bytes < 1 << 30 ? bytes : 1 << 30);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return fail(w, "cannot write");
+			return fail(w, "cannot write", err);
 		data += n;
 		bytes -= (size_t)n;
 	}
 	return true;
 }
 
-static bool move_into_place(struct writing *w)
+static bool move_into_place(struct file_new *w, struct error *err)
 {
 	if (w->replace ? !rename(w->beside, w->target)
 		       : !renameat2(AT_FDCWD, w->beside, AT_FDCWD, w->target, RENAME_NOREPLACE))
@@ -88,7 +79,7 @@ static bool move_into_place(struct writing *w)
 	/* File systems without RENAME_NOREPLACE: a hard link does not replace either. */
 	if (!w->replace && (errno == EINVAL || errno == ENOSYS) && !link(w->beside, w->target))
 		return unlink(w->beside), true;
-	return fail(w, "cannot rename the new file to it");
+	return fail(w, "cannot rename the new file to it", err);
 }
 
 /* After this a crash of the machine cannot bring the old directory entry back. The file itself is complete and in
@@ -110,26 +101,52 @@ static void sync_directory(const char *target)
 	}
 }
 
+bool file_new_write(struct file_new *w, const char *path, const struct file_piece *piece, int n, bool replace,
+		    struct error *err)
+{
+	mode_t mode = 0;
+	int fd = -1;
+	bool ok;
+
+	*w = (struct file_new){ .path = path, .replace = replace };
+	ok = find_target(w, &mode, err) && create_beside(w, &fd, err);
+	for (int i = 0; ok && i < n; i++)
+		ok = put(w, fd, piece[i].data, piece[i].bytes, err);
+	if (ok && mode && fchmod(fd, mode))
+		ok = fail(w, "cannot set its mode", err);
+	if (ok && fsync(fd))
+		ok = fail(w, "cannot sync", err);
+	if (fd >= 0 && close(fd) && ok)
+		ok = fail(w, "cannot close", err);
+	if (!ok)
+		file_new_drop(w);
+	return ok;
+}
+
+bool file_new_place(struct file_new *w, struct error *err)
+{
+	bool ok = move_into_place(w, err);
+
+	if (ok) {
+		*w->beside = '\0';
+		sync_directory(w->target);
+	}
+	file_new_drop(w);
+	return ok;
+}
+
+void file_new_drop(struct file_new *w)
+{
+	if (*w->beside)
+		unlink(w->beside);
+	*w->beside = '\0';
+}
+
 bool file_write_pieces(const char *path, const struct file_piece *piece, int n, bool replace, struct error *err)
 {
-	struct writing w = { .path = path, .fd = -1, .replace = replace, .err = err };
-	mode_t mode = 0;
-	bool ok = find_target(&w, &mode) && create_beside(&w);
+	struct file_new w;
 
-	for (int i = 0; ok && i < n; i++)
-		ok = put(&w, piece[i].data, piece[i].bytes);
-	if (ok && mode && fchmod(w.fd, mode))
-		ok = fail(&w, "cannot set its mode");
-	if (ok && fsync(w.fd))
-		ok = fail(&w, "cannot sync");
-	if (w.fd >= 0 && close(w.fd) && ok)
-		ok = fail(&w, "cannot close");
-	ok = ok && move_into_place(&w);
-	if (!ok && *w.beside)
-		unlink(w.beside);
-	else if (ok)
-		sync_directory(w.target);
-	return ok;
+	return file_new_write(&w, path, piece, n, replace, err) && file_new_place(&w, err);
 }
 
 bool file_write(const char *path, const void *data, size_t bytes, bool replace, struct error *err)

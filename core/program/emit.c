@@ -378,41 +378,32 @@ static const char *data_path(struct arena *a, const char *path, const char *data
 	return arena_printf(a, "%.*s.%s", (int)stem, path, base ? base + 1 : data);
 }
 
-struct target { const char *path, *beside; const struct pte_output *out; bool written; };
+struct target { const char *path; const struct pte_output *out; struct file_new file; };
 
-/* An existing target may be a link: what it points to is replaced, and keeps its mode. */
-static const char *resolve(struct arena *a, const char *path)
+/* Two data files of one name, from two folders, would end in one. */
+static bool write_targets(struct target *t, int n, bool replace, struct error *err)
 {
-	char *real = arena_alloc(a, PATH_MAX);
-
-	return realpath(path, real) ? real : path;
-}
-
-static bool write_beside(struct target *t, int n, bool replace, struct error *err)
-{
-	struct stat st;
-
 	for (int i = 0; i < n; i++) {
-		if (!replace && !access(t[i].path, F_OK))
-			return error_set(err, ERROR_IO, "%s exists", t[i].path);
-		if (!file_write_pieces(t[i].beside, t[i].out->piece, t[i].out->npieces, true, err))
+		if (!file_new_write(&t[i].file, t[i].path, t[i].out->piece, t[i].out->npieces, replace, err))
 			return false;
-		t[i].written = true;
-		if (!stat(t[i].path, &st) && chmod(t[i].beside, st.st_mode & 07777))
-			return error_set(err, ERROR_IO, "%s: %s", t[i].path, strerror(errno));
+		for (int k = 0; k < i; k++)
+			if (!strcmp(t[i].file.target, t[k].file.target))
+				return error_set(err, ERROR_IO, "%s: two files would have this name", t[i].path);
 	}
 	return true;
 }
 
 /* Data files first: a program never stands beside data that it cannot read. */
-static bool rename_all(struct target *t, int n, struct error *err)
+static bool place_targets(struct target *t, int n, struct error *err)
 {
-	for (int i = 0; i < n; i++) {
-		if (rename(t[i].beside, t[i].path))
-			return error_set(err, ERROR_IO, "%s: %s", t[i].path, strerror(errno));
-		t[i].written = false;
-	}
-	return true;
+	int i = 0;
+
+	while (i < n && file_new_place(&t[i].file, err))
+		i++;
+	for (int k = 0; k < i && i < n; k++)
+		if (!t[k].file.replaced)
+			unlink(t[k].file.target);
+	return i == n;
 }
 
 bool emitted_write(const struct emitted *e, const struct program *p, const char *path, bool replace,
@@ -420,24 +411,18 @@ bool emitted_write(const struct emitted *e, const struct program *p, const char 
 {
 	struct arena mem = { 0 };
 	int n = e->ndata;
-	struct target *t;
+	struct target *t = arena_array(&mem, (size_t)n + 1, sizeof *t);
 	bool ok;
 
-	if (!n)
-		return file_write_pieces(path, e->program.piece, e->program.npieces, replace, err);
-	t = arena_array(&mem, (size_t)n + 1, sizeof *t);
-	for (int i = 0; i < n; i++)
-		t[i] = (struct target){ .path = data_path(&mem, path, p->data[e->data[i].data].path),
-			.out = &e->data[i].file };
-	t[n] = (struct target){ .path = path, .out = &e->program };
-	for (int i = 0; i <= n; i++) {
-		t[i].path = resolve(&mem, t[i].path);
-		t[i].beside = arena_printf(&mem, "%s.%ld.part", t[i].path, (long)getpid());
+	for (int i = 0; i < n; i++) {
+		t[i].path = data_path(&mem, path, p->data[e->data[i].data].path);
+		t[i].out = &e->data[i].file;
 	}
-	ok = write_beside(t, n + 1, replace, err) && rename_all(t, n + 1, err);
-	for (int i = 0; i <= n && !ok; i++)
-		if (t[i].written)
-			unlink(t[i].beside);
+	t[n].path = path;
+	t[n].out = &e->program;
+	ok = write_targets(t, n + 1, replace, err) && place_targets(t, n + 1, err);
+	for (int i = 0; i <= n; i++)
+		file_new_drop(&t[i].file);
 	arena_free(&mem);
 	return ok;
 }

@@ -52,6 +52,9 @@ struct run_options {
 	int threads, warmup, runs;
 	double max_seconds, tolerance;
 	uint64_t seed;
+	const char *const *method;	/* session_bench times only these, and session_verify runs only these of a program
+					 * that is as filed; none: all */
+	int nmethods;
 	struct { const char *method, *path; } *input;	/* --input; method NULL: any */
 	int ninputs;
 	struct { const char *method; struct input_shape shape; } *shape;

@@ -15,6 +15,14 @@ static bool is_for(const char *wanted, const struct graph *g)
 	return !wanted || !strcmp(wanted, g->method);
 }
 
+static bool is_asked_for(const struct session *s, const struct graph *g)
+{
+	for (int i = 0; i < s->run.nmethods; i++)
+		if (!strcmp(s->run.method[i], g->method))
+			return true;
+	return !s->run.nmethods;
+}
+
 static void choose_inputs(struct session *s, const struct graph *g, struct job *job)
 {
 	const struct run_options *o = &s->run;
@@ -167,6 +175,8 @@ bool session_verify(struct session *s, int before, int after, struct error *err)
 	for (int m = 0; m < s->program->nmethods; m++) {
 		const struct graph *g = s->version[after].method[m];
 
+		if (!after && !is_asked_for(s, g))
+			continue;
 		if (g->rigid && g == s->version[before].method[m])	/* cannot run here, and nobody touched it */
 			continue;
 		if (before != after && !verify_pair(s, m, "before-after", (struct side){ before, ENGINE_FILED },
@@ -222,6 +232,8 @@ bool session_bench(struct session *s, int version, const char *by, void (*progre
 		char what[128];
 		struct telling t = { progress, ctx, what, (double)i / (n * ENGINES), 1.0 / (n * ENGINES) };
 
+		if (!is_asked_for(s, s->version[version].method[m]))
+			continue;
 		snprintf(what, sizeof what, "%s %s, %s", s->version[version].method[m]->method, version ? "after" : "before",
 			 engine_names[engine]);
 		if (!session_job(s, version, m, &job, err))
