@@ -40,7 +40,8 @@ static bool may_fetch(const struct assign *x, const struct node *n, const struct
 	const struct xrule *rule = xrule_find(n->op);
 	enum role r = x->m->role[d->order];
 
-	return r == ROLE_TAKEN || r == ROLE_PART || ((rule->tag == X_FULLY_CONNECTED || rule->tag == X_CONV2D) && gemm_of(n).quantized);
+	return r == ROLE_TAKEN || r == ROLE_PART || ((rule->tag == X_FULLY_CONNECTED || rule->tag == X_CONV2D) &&
+						     gemm_of(n).quantized);
 }
 
 
@@ -65,7 +66,8 @@ static void keep_filed(struct assign *x)
 	for (int l = 0; l < x->m->nlevels; l++) {
 		int group = x->group[l];
 
-		if (group >= 0 && (in_group[group] != in_level[l] || g->group[group].filed < 0 || g->group[group].changed))
+		if (group >= 0 && (in_group[group] != in_level[l] || g->group[group].filed < 0 ||
+				   g->group[group].changed))
 			x->group[l] = -1;
 	}
 }

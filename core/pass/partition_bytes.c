@@ -17,7 +17,8 @@ static void note_reader(struct value *v, void *ctx)
 	r = map_get(&k->p->readers, &v->data, sizeof v->data);
 	if (!r) {
 		r = arena_alloc(&k->p->mem, sizeof *r);
-		map_put(&k->p->readers, &k->p->mem, arena_copy(&k->p->mem, &v->data, sizeof v->data), sizeof v->data, r);
+		map_put(&k->p->readers, &k->p->mem, arena_copy(&k->p->mem, &v->data, sizeof v->data),
+			sizeof v->data, r);
 	}
 	vec_push(&k->p->mem, &r->at, k->reader);
 }
@@ -65,7 +66,8 @@ static bool reader_is_fine(const struct reader *r, const struct node *n, const u
 
 	if (!dq)
 		return false;
-	if (!(dq->nouts && cast_source(dq->out[0], dq->group)) && (!quant_find(dq->op, &q) || q.role != QUANT_DEQUANTIZE))
+	if (!(dq->nouts && cast_source(dq->out[0], dq->group)) &&
+	    (!quant_find(dq->op, &q) || q.role != QUANT_DEQUANTIZE))
 		return stores_same(r, n, data);
 	if (dq->out[0]->noutputs)
 		return false;
@@ -78,14 +80,16 @@ static bool reader_is_fine(const struct reader *r, const struct node *n, const u
 const char *bytes_would_grow(const struct partition *p, const struct method *m, const struct node *n, struct arena *a)
 {
 	const struct value *w = filter_of(n);
-	const struct readers *r = w && w->kind == VALUE_CONSTANT && w->data ? map_get(&p->readers, &w->data, sizeof w->data) : NULL;
+	const struct readers *r = NULL;
 	char id[128];
 
+	if (w && w->kind == VALUE_CONSTANT && w->data)
+		r = map_get(&p->readers, &w->data, sizeof w->data);
 	if (!r || w->rank < 2 || static_keeps_bytes(n, w))
 		return NULL;
 	if (w->dtype == DTYPE_F16 && node_int(n, 6, 0) && op_is(n->op, "aten.convolution.default"))
-		return a ? arena_printf(a, "its weight %s (%zu bytes) would be stored as f32, which XNNPACK's transposed convolution needs",
-					w->name, w->bytes) : "";
+		return a ? arena_printf(a, "its weight %s (%zu bytes) would be stored as f32, which XNNPACK's transposed "
+					   "convolution needs", w->name, w->bytes) : "";
 	for (int i = 0; i < r->at.n; i++) {
 		const struct reader *other = &r->at.at[i];
 
@@ -93,8 +97,9 @@ const char *bytes_would_grow(const struct partition *p, const struct method *m, 
 			continue;
 		if (!a)
 			return "";
-		return arena_printf(a, "its weight %s (%zu bytes) would be stored twice: %s reads it in another layout", w->name, w->bytes,
-				    other->node ? node_id(other->m->g, other->node, id, sizeof id) : "the method's output");
+		return arena_printf(a, "its weight %s (%zu bytes) would be stored twice: %s reads it in another layout",
+				    w->name, w->bytes, other->node ? node_id(other->m->g, other->node, id, sizeof id) :
+								     "the method's output");
 	}
 	return NULL;
 }

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-struct need { int taken, other; };	/* what a unit asks of a taken node and of another before it; 0 and -1: nothing */
+struct need { int taken, other; };	/* level a unit asks of a taken node and of another before it; 0 and -1: none */
 
 struct slot { struct need writer, readers; };
 

@@ -77,7 +77,8 @@ static bool data_is_there(const struct node *n)
 	struct gemm g;
 
 	if (op_is(n->op, "aten._native_batch_norm_legit_no_training.default"))
-		return at_hand(node_input(n, 1)) && at_hand(node_input(n, 2)) && at_hand(node_input(n, 3)) && at_hand(node_input(n, 4));
+		return at_hand(node_input(n, 1)) && at_hand(node_input(n, 2)) && at_hand(node_input(n, 3)) &&
+		       at_hand(node_input(n, 4));
 	if (!(n->op->flags & OP_GEMM) || op_weight_arg(n->op) < 0)
 		return true;
 	g = gemm_of(n);

@@ -50,12 +50,13 @@ static struct extent extent_of(const struct value *v, int dim, int budget)
 
 	if (!v->dynamic)
 		return e;
-	if (budget && in && n->op->flags & OP_ELEMENTWISE && in->rank == v->rank && leaves_dim(node_input(n, 1), v->rank, dim) &&
-	    !node_input(n, 2))
+	if (budget && in && n->op->flags & OP_ELEMENTWISE && in->rank == v->rank &&
+	    leaves_dim(node_input(n, 1), v->rank, dim) && !node_input(n, 2))
 		return extent_of(in, dim, budget - 1);
 	if (budget && in && op_is(n->op, "aten.linear.default"))
 		return dim == v->rank - 1 ? e : extent_of(in, dim, budget - 1);
-	if (budget && n && op_is(n->op, "aten.view_copy.default") && n->arg[1].kind == ARG_LIST && dim < n->arg[1].list.n) {
+	if (budget && n && op_is(n->op, "aten.view_copy.default") && n->arg[1].kind == ARG_LIST &&
+	    dim < n->arg[1].list.n) {
 		e = extent_of_arg(&n->arg[1].list.at[dim], budget - 1);
 		if (e.v ? e.dim >= 0 : e.number >= 0)
 			return e;
@@ -107,7 +108,8 @@ static bool is_swap(const struct node *permute)
 	int64_t dims[2];
 	int n;
 
-	return node_ints(permute, 1, dims, 2, &n) && n == 2 && (dims[0] == 1 || dims[0] == -1) && (dims[1] == 0 || dims[1] == -2);
+	return node_ints(permute, 1, dims, 2, &n) && n == 2 && (dims[0] == 1 || dims[0] == -1) &&
+	       (dims[1] == 0 || dims[1] == -2);
 }
 
 /* The operand of a commutative node beside `one`. */
@@ -171,7 +173,8 @@ static bool match_linear(struct node *mm, struct form *f)
 	if (op_is(mm->op, "aten.bmm.default"))
 		return match_bmm(mm, f);
 	if (op_is(mm->op, "aten.addmm.default")) {
-		if (node_double(mm, 3, 1) != 1 || node_double(mm, 4, 1) != 1 || !bias || bias->rank != 1 || bias->size[0] != out)
+		if (node_double(mm, 3, 1) != 1 || node_double(mm, 4, 1) != 1 || !bias || bias->rank != 1 ||
+		    bias->size[0] != out)
 			return false;
 	} else if (!op_is(mm->op, "aten.mm.default")) {
 		return false;
@@ -202,7 +205,8 @@ static bool is_number(struct value *v, double number, struct form *f)
 	struct node *cast = maker(v, "dim_order_ops._to_dim_order_copy.default");
 	const struct value *c = cast ? node_input(cast, 0) : v;
 
-	if (!c || c->kind != VALUE_CONSTANT || !c->data || dtype_numel(c->rank, c->size) != 1 || dtype_get(c->dtype, c->data, 0) != number)
+	if (!c || c->kind != VALUE_CONSTANT || !c->data || dtype_numel(c->rank, c->size) != 1 ||
+	    dtype_get(c->dtype, c->data, 0) != number)
 		return false;
 	if (cast)
 		form_add(f, cast);
@@ -238,8 +242,9 @@ static bool match_hardswish(struct node *div, struct form *f)
 		    !match_clamps(node_input(mul, 1 - i), f, &sum))
 			continue;
 		add = maker(sum, "aten.add.Tensor");
-		if (!add || node_double(add, 2, 1) != 1 || !other_operand(add, x) || !is_number(other_operand(add, x), 3, f) ||
-		    !value_same_shape(x, div->out[0]) || x->dtype != div->out[0]->dtype)
+		if (!add || node_double(add, 2, 1) != 1 || !other_operand(add, x) ||
+		    !is_number(other_operand(add, x), 3, f) || !value_same_shape(x, div->out[0]) ||
+		    x->dtype != div->out[0]->dtype)
 			continue;
 		f->arg[0] = arg_value(x);
 		form_add(f, add);
@@ -275,12 +280,13 @@ static bool match_slope(struct value *w, const struct value *x, struct form *f)
 
 static bool match_prelu(struct node *where, struct form *f)
 {
-	struct node *gt = maker(node_input(where, 0), "aten.gt.Scalar"), *mul = maker(node_input(where, 2), "aten.mul.Tensor");
+	struct node *gt = maker(node_input(where, 0), "aten.gt.Scalar");
+	struct node *mul = maker(node_input(where, 2), "aten.mul.Tensor");
 	struct value *x = node_input(where, 1), *w = mul && x ? other_operand(mul, x) : NULL;
 
 	*f = (struct form){ .op = "aten.prelu.default", .nargs = 2, .anchor = where };
-	if (!gt || !w || node_input(gt, 0) != x || node_double(gt, 1, 1) != 0 || !only_user(gt->out[0]) || !only_user(mul->out[0]) ||
-	    x->rank < 2 || !value_same_shape(x, where->out[0]) || !match_slope(w, x, f))
+	if (!gt || !w || node_input(gt, 0) != x || node_double(gt, 1, 1) != 0 || !only_user(gt->out[0]) ||
+	    !only_user(mul->out[0]) || x->rank < 2 || !value_same_shape(x, where->out[0]) || !match_slope(w, x, f))
 		return false;
 	f->arg[0] = arg_value(x);
 	form_add(f, gt);

@@ -58,8 +58,8 @@ static void check_outputs(struct rule_run *r, bool quantized)
 			look(n->out[i], &o);
 	rule_check(r, !o.dtype, "outputs are f32 or f16", "dtype", "output is %s, must be f32 or f16",
 		   o.dtype ? type_text(r, o.dtype) : "");
-	rule_check(r, !o.rank, "outputs have at most 6 dimensions", "rank", "output has %d dimensions, XNNPACK has at most 6",
-		   o.rank ? o.rank->rank : 0);
+	rule_check(r, !o.rank, "outputs have at most 6 dimensions", "rank",
+		   "output has %d dimensions, XNNPACK has at most 6", o.rank ? o.rank->rank : 0);
 }
 
 static void check_all(struct rule_run *r, bool quantized)
@@ -70,13 +70,14 @@ static void check_all(struct rule_run *r, bool quantized)
 	node_each_input(n, look, &o);
 	rule_check(r, !o.scalar, "operands are tensors", "dynamic_shape",
 		   "invalid dtype: an argument is a number known only at run time, such as a symbolic size");
-	rule_check(r, !o.empty, "inputs are not empty", "shape", "an input is empty: %s", o.empty ? type_text(r, o.empty) : "");
+	rule_check(r, !o.empty, "inputs are not empty", "shape", "an input is empty: %s",
+		   o.empty ? type_text(r, o.empty) : "");
 	rule_check(r, !o.dtype, "inputs are f32 or f16", "dtype", "invalid dtype: an input is %s, must be f32 or f16",
 		   o.dtype ? type_text(r, o.dtype) : "");
 	rule_check(r, !o.mixed, "inputs have one dtype", "mixed_dtypes", "inputs are %s and %s",
 		   o.mixed ? dtype_name(o.first->dtype) : "", o.mixed ? dtype_name(o.mixed->dtype) : "");
-	rule_check(r, !o.rank, "inputs have at most 6 dimensions", "rank", "an input has %d dimensions, XNNPACK has at most 6",
-		   o.rank ? o.rank->rank : 0);
+	rule_check(r, !o.rank, "inputs have at most 6 dimensions", "rank",
+		   "an input has %d dimensions, XNNPACK has at most 6", o.rank ? o.rank->rank : 0);
 	check_outputs(r, quantized);
 }
 
@@ -94,8 +95,9 @@ bool check_rank(struct rule_run *r, const struct value *v, int low, int high)
 {
 	const char *rule = arena_printf(r->mem, low == high ? "input is %d-D" : "input is %d-D to %d-D", low, high);
 
-	return rule_check(r, v && v->rank >= low && v->rank <= high, rule, "rank", "input has %d dimensions, must have %d%s",
-			  v ? v->rank : 0, high, low == high ? "" : " or fewer");
+	return rule_check(r, v && v->rank >= low && v->rank <= high, rule, "rank",
+			  "input has %d dimensions, must have %d%s", v ? v->rank : 0, high,
+			  low == high ? "" : " or fewer");
 }
 
 bool check_first_output(struct rule_run *r, const char *what)
@@ -197,12 +199,12 @@ static const char *computed_text(struct rule_run *r, const struct value *v, cons
 	trace_all(&o, v);
 	node_id(r->graph, v->def, id, sizeof id);
 	if (o.outside || o.runtime)
-		text = arena_printf(r->mem, "its %s is computed at run time from %s, last by %s (%s)", what, cause_text(r, &o),
-				    v->def->op->name, id);
+		text = arena_printf(r->mem, "its %s is computed at run time from %s, last by %s (%s)", what,
+				    cause_text(r, &o), v->def->op->name, id);
 	else
-		text = arena_printf(r->mem, "its %s is computed from %d parameter%s by %d node%s, last by %s (%s)", what,
-				    o.constants, o.constants == 1 ? "" : "s", o.nodes, o.nodes == 1 ? "" : "s",
-				    v->def->op->name, id);
+		text = arena_printf(r->mem, "its %s is computed from %d parameter%s by %d node%s, last by %s (%s)",
+				    what, o.constants, o.constants == 1 ? "" : "s", o.nodes,
+				    o.nodes == 1 ? "" : "s", v->def->op->name, id);
 	arena_free(&mem);
 	return text;
 }
@@ -215,8 +217,8 @@ bool check_static(struct rule_run *r, const struct value *v, const char *what)
 	if (!v)
 		return rule_check(r, false, rule, code, "%s is missing", what);
 	if (v->kind == VALUE_STATE)
-		return rule_check(r, false, rule, "weight_is_buffer", "its %s is the buffer %s, which the program writes", what,
-				  v->name);
+		return rule_check(r, false, rule, "weight_is_buffer",
+				  "its %s is the buffer %s, which the program writes", what, v->name);
 	if (v->kind == VALUE_INPUT)
 		return rule_check(r, false, rule, code, "its %s is an input of the method", what);
 	if (v->kind == VALUE_NODE)

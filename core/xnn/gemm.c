@@ -22,8 +22,9 @@ const struct value *cast_source(const struct value *v, int group)
 	const struct node *cast = v && v->kind == VALUE_NODE ? v->def : NULL;
 	const struct value *from = cast ? node_input(cast, 0) : NULL;
 
-	return from && cast->group >= 0 && cast->group == group && v->dtype == DTYPE_F16 && from->dtype == DTYPE_F32 &&
-	       from->kind == VALUE_CONSTANT && op_is(cast->op, "dim_order_ops._to_dim_order_copy.default") ? from : NULL;
+	return from && cast->group >= 0 && cast->group == group && v->dtype == DTYPE_F16 &&
+	       from->dtype == DTYPE_F32 && from->kind == VALUE_CONSTANT &&
+	       op_is(cast->op, "dim_order_ops._to_dim_order_copy.default") ? from : NULL;
 }
 
 static void see_through_casts(struct gemm *m, int group)
@@ -75,9 +76,10 @@ static void check_static_quant(struct rule_run *r, const struct gemm *m)
 	rule_check(r, q.scheme == SCHEME_TENSOR, "activation is quantised per tensor", "quant_params",
 		   "activation is dequantised by %s, must be per tensor", m->act_dq->op->name);
 	rule_check(r, m->act_source && m->act_source->dtype == DTYPE_I8, "activation is int8", "quant_params",
-		   "activation is %s: unsigned quantisation is not supported", m->act_source ? dtype_name(m->act_source->dtype) : "?");
-	rule_check(r, m->quant.kind != WEIGHT_GROUP && !m->quant.int4, "weight is int8 per tensor or channel", "quant_params",
-		   "a static activation needs an int8 weight per tensor or channel");
+		   "activation is %s: unsigned quantisation is not supported",
+		   m->act_source ? dtype_name(m->act_source->dtype) : "?");
+	rule_check(r, m->quant.kind != WEIGHT_GROUP && !m->quant.int4, "weight is int8 per tensor or channel",
+		   "quant_params", "a static activation needs an int8 weight per tensor or channel");
 	rule_check(r, out, "output is quantised, with one user", "quant_params",
 		   "output is not quantised: a static quantised operator needs one user, a quantize_per_tensor");
 	if (out)
@@ -93,7 +95,8 @@ static void check_dynamic_quant(struct rule_run *r, const struct gemm *m)
 		   "activation is dequantised, but not by a quantise node with the same parameters");
 	if (m->act_q && quant_find(m->act_q->op, &q))
 		rule_check(r, quant_def(node_input(m->act_q, q.scale), QUANT_CHOOSE) == m->choose,
-			   "parameters come from one choose_qparams", "quant_params", "activation's parameters are not those it was quantised with");
+			   "parameters come from one choose_qparams", "quant_params",
+			   "activation's parameters are not those it was quantised with");
 	rule_check(r, m->quant.kind != WEIGHT_TENSOR, "weight is quantised per channel or group", "quant_params",
 		   "a dynamic activation needs a weight quantised per channel or group, it is per tensor");
 }
@@ -104,10 +107,12 @@ static void check_bias_quant(struct rule_run *r, const struct gemm *m)
 
 	if (!check_static(r, b->data, "bias"))
 		return;
-	rule_check(r, m->precision == PRECISION_STATIC, "an int32 bias goes with int8 activation and weight", "quant_params",
-		   "bias is quantised, activation and weight are not");
-	rule_check(r, b->kind == WEIGHT_TENSOR || (b->kind == WEIGHT_CHANNEL && b->axis == 0 && b->scales && b->scales->kind == VALUE_CONSTANT),
-		   "bias is quantised per tensor or channel", "quant_params", "bias is quantised in a way XNNPACK has no form for");
+	rule_check(r, m->precision == PRECISION_STATIC, "an int32 bias goes with int8 activation and weight",
+		   "quant_params", "bias is quantised, activation and weight are not");
+	rule_check(r, b->kind == WEIGHT_TENSOR || (b->kind == WEIGHT_CHANNEL && b->axis == 0 && b->scales &&
+						   b->scales->kind == VALUE_CONSTANT),
+		   "bias is quantised per tensor or channel", "quant_params",
+		   "bias is quantised in a way XNNPACK has no form for");
 }
 
 void check_gemm(struct rule_run *r, const struct gemm *m)
@@ -146,7 +151,8 @@ static bool all_users_take(const struct graph *g, const struct node *n, int dept
 		for (int k = 0; k < n->out[i]->nuses; k++, users++) {
 			const struct node *user = n->out[i]->use[k].node;
 
-			if (!takes(g, user, a) && !(depth && user->op->flags & OP_QUANTIZE && all_users_take(g, user, depth - 1, a)))
+			if (!takes(g, user, a) && !(depth && user->op->flags & OP_QUANTIZE &&
+						    all_users_take(g, user, depth - 1, a)))
 				return false;
 		}
 	}

@@ -75,7 +75,8 @@ static bool read_at_run(const struct xgraph *x, const struct xvalue *v)
 		const struct xnode_type *t = &xnode_types[x->node[i].tag];
 
 		for (int f = 0; f < t->nfields; f++)
-			if (t->field[f].kind == XF_IN && x->node[i].field[f] == v->id && !live_is_packed(&x->node[i], f))
+			if (t->field[f].kind == XF_IN && x->node[i].field[f] == v->id &&
+			    !live_is_packed(&x->node[i], f))
 				return true;
 	}
 	return false;
@@ -102,18 +103,22 @@ static enum xnn_status define_value(struct live_build *b, const struct xvalue *v
 		dim[d] = v->dim[d];
 	switch (v->quant) {
 	case XQ_TENSOR:
-		return xnn_define_quantized_tensor_value(b->subgraph, t, v->zero_point, v->scale, rank, dim, data, v->external_id,
-							 v->flags, id);
+		return xnn_define_quantized_tensor_value(b->subgraph, t, v->zero_point, v->scale, rank, dim, data,
+							 v->external_id, v->flags, id);
 	case XQ_CHANNEL:
-		return xnn_define_channelwise_quantized_tensor_value_v2(b->subgraph, t, zero, (const float *)(const void *)v->scales.data,
-			rank, (size_t)v->channel_dim, dim, data, v->external_id, v->flags, id);
+		return xnn_define_channelwise_quantized_tensor_value_v2(b->subgraph, t, zero,
+									(const float *)(const void *)v->scales.data,
+									rank, (size_t)v->channel_dim, dim, data,
+									v->external_id, v->flags, id);
 	case XQ_GROUP:
 		return xnn_define_blockwise_quantized_tensor_value(b->subgraph, t, zero,
-			(const uint16_t *)(const void *)v->scales.data, rank, (size_t)v->channel_dim, (size_t)v->group_size, dim, data,
-			v->external_id, v->flags, id);
+								   (const uint16_t *)(const void *)v->scales.data,
+								   rank, (size_t)v->channel_dim,
+								   (size_t)v->group_size, dim, data, v->external_id,
+								   v->flags, id);
 	case XQ_TOKEN:
-		return xnn_define_dynamically_quantized_tensor_value(b->subgraph, t, rank, (size_t)v->nonbatch_dims, dim,
-								     v->external_id, v->flags, id);
+		return xnn_define_dynamically_quantized_tensor_value(b->subgraph, t, rank, (size_t)v->nonbatch_dims,
+								     dim, v->external_id, v->flags, id);
 	default:
 		return xnn_define_tensor_value(b->subgraph, t, rank, dim, data, v->external_id, v->flags, id);
 	}
@@ -128,9 +133,11 @@ static enum xnn_status define_convert(struct live_build *b, const struct xvalue 
 
 	for (int d = 0; d < v->rank; d++)
 		dim[d] = v->dim[d];
-	status = xnn_define_dynamically_quantized_tensor_value(b->subgraph, xnn_datatype_qdint8, (size_t)v->rank, 1, dim,
-							       XNN_INVALID_VALUE_ID, 0, id);
-	return status == xnn_status_success ? xnn_define_unary(b->subgraph, xnn_unary_convert, NULL, from, *id, 0) : status;
+	status = xnn_define_dynamically_quantized_tensor_value(b->subgraph, xnn_datatype_qdint8, (size_t)v->rank, 1,
+							       dim, XNN_INVALID_VALUE_ID, 0, id);
+	if (status != xnn_status_success)
+		return status;
+	return xnn_define_unary(b->subgraph, xnn_unary_convert, NULL, from, *id, 0);
 }
 
 /* Scales may lie unaligned in a file. */
@@ -160,7 +167,8 @@ static bool define_values(struct live_build *b, struct error *err)
 		if (status == xnn_status_success && v->dq_datatype == XD_QINT8)
 			status = define_convert(b, v, &id->xnn);
 		if (status != xnn_status_success)
-			return error_set(err, ERROR_UNSUPPORTED, "this XNNPACK refuses a value: %s", live_status(status));
+			return error_set(err, ERROR_UNSUPPORTED, "this XNNPACK refuses a value: %s",
+					 live_status(status));
 		id->value = v;
 		map_put(&b->id, b->mem, &b->x->value[i].id, sizeof v->id, id);
 	}
@@ -213,7 +221,8 @@ static void note_externals(struct live *l, const struct xgraph *x)
 		}
 }
 
-static bool open_runtime(struct live **out, const struct xgraph *x, struct live_pool *pool, bool profile, struct error *err)
+static bool open_runtime(struct live **out, const struct xgraph *x, struct live_pool *pool, bool profile,
+			 struct error *err)
 {
 	struct live *l = mem_alloc(sizeof *l);
 	struct live_build b = { .x = x, .mem = &l->mem };
@@ -221,7 +230,8 @@ static bool open_runtime(struct live **out, const struct xgraph *x, struct live_
 	bool ok = build(&b, err);
 
 	if (ok) {
-		status = xnn_create_runtime_v2(b.subgraph, pool->threads, profile ? XNN_FLAG_BASIC_PROFILING : 0, &l->runtime);
+		status = xnn_create_runtime_v2(b.subgraph, pool->threads, profile ? XNN_FLAG_BASIC_PROFILING : 0,
+					       &l->runtime);
 		ok = status == xnn_status_success ||
 		     error_set(err, ERROR_UNSUPPORTED, "this XNNPACK does not make the runtime: %s", live_status(status));
 	}
@@ -295,7 +305,8 @@ static bool reshape_input(struct live *l, uint32_t id, const struct tensor *t, b
 		return true;
 	status = xnn_reshape_external_value(l->runtime, id, (size_t)rank, dim);
 	if (status != xnn_status_success)
-		return error_set(err, ERROR_RUN, "argument %u of the delegate does not take its shape: %s", id, live_status(status));
+		return error_set(err, ERROR_RUN, "argument %u of the delegate does not take its shape: %s", id,
+				 live_status(status));
 	memcpy(e->dim, dim, (size_t)rank * sizeof *dim);
 	e->rank = rank;
 	return *changed = true;
@@ -309,11 +320,13 @@ static bool resize_output(struct live *l, uint32_t id, struct tensor *t, struct 
 	if (xnn_get_external_value_shape(l->runtime, id, &rank, dim) != xnn_status_success || rank > XMAX_RANK)
 		return error_set(err, ERROR_RUN, "result %u of the delegate has no shape", id);
 	if ((int)rank != (t->rank ? t->rank : 1))
-		return error_set(err, ERROR_RUN, "result %u of the delegate has %zu dimensions, its tensor %d", id, rank, t->rank);
+		return error_set(err, ERROR_RUN, "result %u of the delegate has %zu dimensions, its tensor %d", id,
+				 rank, t->rank);
 	for (int d = 0; d < t->rank; d++)
 		size[t->dim_order[d]] = (int64_t)dim[d];
 	if (!dtype_tensor_bytes(t->dtype, t->rank, size, &bytes) || bytes > t->capacity)
-		return error_set(err, ERROR_RUN, "result %u of the delegate needs more than its %zu bytes", id, t->capacity);
+		return error_set(err, ERROR_RUN, "result %u of the delegate needs more than its %zu bytes", id,
+				 t->capacity);
 	memcpy(t->size, size, (size_t)t->rank * sizeof *size);
 	tensor_set_strides(t);
 	return true;
@@ -362,14 +375,16 @@ bool live_run(struct live *l, struct tensor *const *arg, int nargs, struct error
 	enum xnn_status status;
 
 	if (nargs < l->nexternals)
-		return error_set(err, ERROR_RUN, "the delegate takes %d arguments, it is given %d", l->nexternals, nargs);
+		return error_set(err, ERROR_RUN, "the delegate takes %d arguments, it is given %d", l->nexternals,
+				 nargs);
 	l->shaped = false;
 	for (int i = 0; i < l->nexternals; i++)
 		if (l->external[i].value && l->external[i].value->flags & XFLAG_INPUT &&
 		    !reshape_input(l, (uint32_t)i, arg[i], &changed, err))
 			return false;
 	if (changed && (status = xnn_reshape_runtime(l->runtime)) != xnn_status_success)
-		return error_set(err, ERROR_RUN, "the delegate does not take the shapes of its arguments: %s", live_status(status));
+		return error_set(err, ERROR_RUN, "the delegate does not take the shapes of its arguments: %s",
+				 live_status(status));
 	for (int i = 0; i < l->nexternals; i++)
 		if (l->external[i].value && l->external[i].value->flags & XFLAG_OUTPUT &&
 		    !resize_output(l, (uint32_t)i, arg[i], err))
@@ -378,5 +393,6 @@ bool live_run(struct live *l, struct tensor *const *arg, int nargs, struct error
 		return false;
 	l->shaped = true;
 	status = xnn_invoke_runtime(l->runtime);
-	return status == xnn_status_success || error_set(err, ERROR_RUN, "the delegate does not run: %s", live_status(status));
+	return status == xnn_status_success ||
+	       error_set(err, ERROR_RUN, "the delegate does not run: %s", live_status(status));
 }

@@ -20,9 +20,11 @@ bool live_check_value(const struct xvalue *v, struct error *err)
 				 v->datatype == XD_BF16 ? "bf16" : "this datatype");
 	if (v->quant == XQ_TENSOR && !(isnormal(v->scale) && v->scale > 0))
 		return error_set(err, ERROR_UNSUPPORTED, "a quantisation scale is no positive number");
-	if ((v->quant == XQ_CHANNEL || v->quant == XQ_GROUP) && (!v->scales.data || v->channel_dim < 0 || v->channel_dim >= v->rank))
+	if ((v->quant == XQ_CHANNEL || v->quant == XQ_GROUP) &&
+	    (!v->scales.data || v->channel_dim < 0 || v->channel_dim >= v->rank))
 		return error_set(err, ERROR_UNSUPPORTED, "quantisation by channel without scales or dimension");
-	if (v->quant == XQ_GROUP && (v->rank != 2 || v->group_size < 32 || v->group_size % 32 || v->dim[1] % (uint32_t)v->group_size))
+	if (v->quant == XQ_GROUP && (v->rank != 2 || v->group_size < 32 || v->group_size % 32 ||
+				     v->dim[1] % (uint32_t)v->group_size))
 		return error_set(err, ERROR_UNSUPPORTED, "groups of %d do not fit the weight", v->group_size);
 	return true;
 }
@@ -41,12 +43,14 @@ static bool check_conv(const struct live_build *b, const struct xnode *n, struct
 	bool depthwise = n->tag == X_DEPTHWISE_CONV2D;
 	uint64_t outs = (uint64_t)f[XC_GROUPS] * f[XC_GROUP_OUT];
 	bool ok = in->rank == 4 && filter->rank == 4 && filter->data.data && f[XC_GROUP_IN] && f[XC_GROUPS] &&
-		  in->dim[3] == (uint64_t)f[XC_GROUPS] * f[XC_GROUP_IN] && filter->dim[1] == f[XC_KERNEL_H] &&
-		  filter->dim[2] == f[XC_KERNEL_W] && (!bias || (bias->rank == 1 && bias->dim[0] == outs && bias->data.data));
+		in->dim[3] == (uint64_t)f[XC_GROUPS] * f[XC_GROUP_IN] && filter->dim[1] == f[XC_KERNEL_H] &&
+		filter->dim[2] == f[XC_KERNEL_W] &&
+		(!bias || (bias->rank == 1 && bias->dim[0] == outs && bias->data.data));
 
 	ok = ok && (depthwise ? f[XC_GROUP_IN] == 1 && filter->dim[0] == 1 && filter->dim[3] == outs :
 				filter->dim[0] == outs && filter->dim[3] == f[XC_GROUP_IN]);
-	return ok || error_set(err, ERROR_UNSUPPORTED, "sizes of input, filter and bias of a %s do not fit", xnode_types[n->tag].name);
+	return ok || error_set(err, ERROR_UNSUPPORTED, "sizes of input, filter and bias of a %s do not fit",
+			       xnode_types[n->tag].name);
 }
 
 static bool check_linear(const struct live_build *b, const struct xnode *n, struct error *err)
@@ -56,7 +60,8 @@ static bool check_linear(const struct live_build *b, const struct xnode *n, stru
 
 	if (filter->rank != 2 || in->rank < 1 || in->dim[in->rank - 1] != filter->dim[!swapped] ||
 	    (bias && (bias->rank != 1 || bias->dim[0] != filter->dim[swapped])))
-		return error_set(err, ERROR_UNSUPPORTED, "sizes of input, filter and bias of a FullyConnected do not fit");
+		return error_set(err, ERROR_UNSUPPORTED,
+				 "sizes of input, filter and bias of a FullyConnected do not fit");
 	return !(swapped && filter->datatype == XD_QBINT4) ||
 	       error_set(err, ERROR_UNSUPPORTED, "this XNNPACK has no groupwise filter that is transposed");
 }
@@ -64,8 +69,8 @@ static bool check_linear(const struct live_build *b, const struct xnode *n, stru
 static bool check_image(const struct live_build *b, const struct xnode *n, int field, struct error *err)
 {
 	return at(b, n, field)->rank == 4 ||
-	       error_set(err, ERROR_UNSUPPORTED, "the input of a %s has %d dimensions, must have 4", xnode_types[n->tag].name,
-			 at(b, n, field)->rank);
+	       error_set(err, ERROR_UNSUPPORTED, "the input of a %s has %d dimensions, must have 4",
+			 xnode_types[n->tag].name, at(b, n, field)->rank);
 }
 
 static bool check_pool(const struct live_build *b, const struct xnode *n, struct error *err)
@@ -97,7 +102,8 @@ static bool check_perm(const struct live_build *b, const struct xnode *n, struct
 		return false;
 	for (int i = 0; i < perm->n; i++)
 		have |= perm->at[i] < 32 ? 1u << perm->at[i] : 0;
-	return have == (1u << perm->n) - 1 || error_set(err, ERROR_UNSUPPORTED, "the permutation of a StaticTranspose is none");
+	return have == (1u << perm->n) - 1 ||
+	       error_set(err, ERROR_UNSUPPORTED, "the permutation of a StaticTranspose is none");
 }
 
 static bool check_binary(const struct live_build *b, const struct xnode *n, struct error *err)
@@ -108,7 +114,8 @@ static bool check_binary(const struct live_build *b, const struct xnode *n, stru
 		uint32_t p = x->dim[x->rank - i], q = y->dim[y->rank - i];
 
 		if (p != q && p != 1 && q != 1)
-			return error_set(err, ERROR_UNSUPPORTED, "the inputs of a %s do not broadcast", xnode_types[n->tag].name);
+			return error_set(err, ERROR_UNSUPPORTED, "the inputs of a %s do not broadcast",
+					 xnode_types[n->tag].name);
 	}
 	return true;
 }
@@ -124,7 +131,8 @@ static bool check_concatenate(const struct live_build *b, const struct xnode *n,
 		if (v && v->rank != first->rank)
 			return error_set(err, ERROR_UNSUPPORTED, "the inputs of a Concatenate have different ranks");
 	}
-	return n->field[XK_AXIS] < (uint32_t)first->rank || error_set(err, ERROR_UNSUPPORTED, "the axis of a Concatenate is too large");
+	return n->field[XK_AXIS] < (uint32_t)first->rank ||
+	       error_set(err, ERROR_UNSUPPORTED, "the axis of a Concatenate is too large");
 }
 
 static bool check_matmul(const struct live_build *b, const struct xnode *n, struct error *err)
@@ -150,13 +158,17 @@ static bool check_shape(const struct live_build *b, const struct xnode *n, struc
 	case X_STATIC_RESIZE_BILINEAR_2D: return check_image(b, n, 2, err);
 	case X_GLOBAL_AVG_POOLING_2D: return at(b, n, XU_IN)->rank >= 3 || check_image(b, n, XU_IN, err);
 	case X_STATIC_TRANSPOSE: return check_perm(b, n, err);
-	case X_STATIC_SLICE: return check_list(n, 1, at(b, n, 3)->rank, err) && check_list(n, 2, at(b, n, 3)->rank, err);
-	case X_STATIC_CONSTANT_PAD: return check_list(n, 0, at(b, n, 3)->rank, err) && check_list(n, 1, at(b, n, 3)->rank, err);
+	case X_STATIC_SLICE:
+		return check_list(n, 1, at(b, n, 3)->rank, err) && check_list(n, 2, at(b, n, 3)->rank, err);
+	case X_STATIC_CONSTANT_PAD:
+		return check_list(n, 0, at(b, n, 3)->rank, err) && check_list(n, 1, at(b, n, 3)->rank, err);
 	case X_STATIC_RESHAPE:
-		return n->list[n->field[1]].n <= XMAX_RANK || error_set(err, ERROR_UNSUPPORTED, "a StaticReshape to more than 6 dimensions");
+		return n->list[n->field[1]].n <= XMAX_RANK ||
+		       error_set(err, ERROR_UNSUPPORTED, "a StaticReshape to more than 6 dimensions");
 	case X_ADD: case X_SUBTRACT: case X_MULTIPLY: case X_DIV: case X_MAXIMUM: case X_MINIMUM: case X_PRELU:
 		return check_binary(b, n, err);
-	case X_CONCATENATE2: case X_CONCATENATE3: case X_CONCATENATE4: case X_CONCATENATE5: return check_concatenate(b, n, err);
+	case X_CONCATENATE2: case X_CONCATENATE3: case X_CONCATENATE4: case X_CONCATENATE5:
+		return check_concatenate(b, n, err);
 	case X_BATCH_MATMUL: return check_matmul(b, n, err);
 	default: return true;
 	}

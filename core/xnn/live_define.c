@@ -18,10 +18,11 @@ static float high(const struct xnode *n) { return n->has_min_max ? n->max : INFI
 
 static const struct definition definitions[X_TAGS];
 
-static enum xnn_status unary_with(const struct live_build *b, const struct xnode *n, const union xnn_unary_params *p, int in, int out)
+static enum xnn_status unary_with(const struct live_build *b, const struct xnode *n,
+				  const union xnn_unary_params *p, int in, int out)
 {
-	return xnn_define_unary(b->subgraph, (enum xnn_unary_operator)definitions[n->tag].operator, p, id(b, n->field[in]),
-				id(b, n->field[out]), 0);
+	return xnn_define_unary(b->subgraph, (enum xnn_unary_operator)definitions[n->tag].operator, p,
+				id(b, n->field[in]), id(b, n->field[out]), 0);
 }
 
 static enum xnn_status unary(const struct live_build *b, const struct xnode *n)
@@ -48,8 +49,9 @@ static enum xnn_status binary(const struct live_build *b, const struct xnode *n)
 {
 	struct xnn_binary_params p = { low(n), high(n) };
 
-	return xnn_define_binary(b->subgraph, (enum xnn_binary_operator)definitions[n->tag].operator, n->has_min_max ? &p : NULL,
-				 id(b, n->field[XB_IN1]), id(b, n->field[XB_IN2]), id(b, n->field[XB_OUT]), 0);
+	return xnn_define_binary(b->subgraph, (enum xnn_binary_operator)definitions[n->tag].operator,
+				 n->has_min_max ? &p : NULL, id(b, n->field[XB_IN1]), id(b, n->field[XB_IN2]),
+				 id(b, n->field[XB_OUT]), 0);
 }
 
 static enum xnn_status fully_connected(const struct live_build *b, const struct xnode *n)
@@ -72,54 +74,62 @@ static enum xnn_status copy(const struct live_build *b, const struct xnode *n)
 
 static enum xnn_status batch_matmul(const struct live_build *b, const struct xnode *n)
 {
-	return xnn_define_batch_matrix_multiply(b->subgraph, id(b, n->field[XB_IN1]), id(b, n->field[XB_IN2]), id(b, n->field[XB_OUT]),
-						n->field[XB_FLAGS]);
+	return xnn_define_batch_matrix_multiply(b->subgraph, id(b, n->field[XB_IN1]), id(b, n->field[XB_IN2]),
+						id(b, n->field[XB_OUT]), n->field[XB_FLAGS]);
 }
 
 static enum xnn_status conv2d(const struct live_build *b, const struct xnode *n)
 {
 	const uint32_t *f = n->field;
 
-	return xnn_define_convolution_2d(b->subgraph, f[XC_PAD_TOP], f[XC_PAD_RIGHT], f[XC_PAD_BOTTOM], f[XC_PAD_LEFT], f[XC_KERNEL_H],
-		f[XC_KERNEL_W], f[XC_STRIDE_H], f[XC_STRIDE_W], f[XC_DILATION_H], f[XC_DILATION_W], f[XC_GROUPS], f[XC_GROUP_IN],
-		f[XC_GROUP_OUT], low(n), high(n), id(b, f[XC_IN]), id(b, f[XC_FILTER]), id(b, f[XC_BIAS]), id(b, f[XC_OUT]), f[XC_FLAGS]);
+	return xnn_define_convolution_2d(b->subgraph, f[XC_PAD_TOP], f[XC_PAD_RIGHT], f[XC_PAD_BOTTOM],
+					 f[XC_PAD_LEFT], f[XC_KERNEL_H], f[XC_KERNEL_W], f[XC_STRIDE_H],
+					 f[XC_STRIDE_W], f[XC_DILATION_H], f[XC_DILATION_W], f[XC_GROUPS],
+					 f[XC_GROUP_IN], f[XC_GROUP_OUT], low(n), high(n), id(b, f[XC_IN]),
+					 id(b, f[XC_FILTER]), id(b, f[XC_BIAS]), id(b, f[XC_OUT]), f[XC_FLAGS]);
 }
 
 static enum xnn_status depthwise(const struct live_build *b, const struct xnode *n)
 {
 	const uint32_t *f = n->field;
 
-	return xnn_define_depthwise_convolution_2d(b->subgraph, f[XC_PAD_TOP], f[XC_PAD_RIGHT], f[XC_PAD_BOTTOM], f[XC_PAD_LEFT],
-		f[XC_KERNEL_H], f[XC_KERNEL_W], f[XC_STRIDE_H], f[XC_STRIDE_W], f[XC_DILATION_H], f[XC_DILATION_W],
-		f[XC_GROUP_OUT] / f[XC_GROUP_IN], f[XC_GROUPS], low(n), high(n), id(b, f[XC_IN]), id(b, f[XC_FILTER]),
-		id(b, f[XC_BIAS]), id(b, f[XC_OUT]), f[XC_FLAGS]);
+	return xnn_define_depthwise_convolution_2d(b->subgraph, f[XC_PAD_TOP], f[XC_PAD_RIGHT], f[XC_PAD_BOTTOM],
+						   f[XC_PAD_LEFT], f[XC_KERNEL_H], f[XC_KERNEL_W], f[XC_STRIDE_H],
+						   f[XC_STRIDE_W], f[XC_DILATION_H], f[XC_DILATION_W],
+						   f[XC_GROUP_OUT] / f[XC_GROUP_IN], f[XC_GROUPS], low(n), high(n),
+						   id(b, f[XC_IN]), id(b, f[XC_FILTER]), id(b, f[XC_BIAS]),
+						   id(b, f[XC_OUT]), f[XC_FLAGS]);
 }
 
 static enum xnn_status deconv2d(const struct live_build *b, const struct xnode *n)
 {
 	const uint32_t *f = n->field;
 
-	return xnn_define_deconvolution_2d(b->subgraph, f[XC_PAD_TOP], f[XC_PAD_RIGHT], f[XC_PAD_BOTTOM], f[XC_PAD_LEFT],
-		f[XC_ADJUST_H], f[XC_ADJUST_W], f[XC_KERNEL_H], f[XC_KERNEL_W], f[XC_STRIDE_H], f[XC_STRIDE_W], f[XC_DILATION_H],
-		f[XC_DILATION_W], f[XC_GROUPS], f[XC_GROUP_IN], f[XC_GROUP_OUT], low(n), high(n), id(b, f[XC_IN]),
-		id(b, f[XC_FILTER]), id(b, f[XC_BIAS]), id(b, f[XC_OUT]), f[XC_FLAGS]);
+	return xnn_define_deconvolution_2d(b->subgraph, f[XC_PAD_TOP], f[XC_PAD_RIGHT], f[XC_PAD_BOTTOM],
+					   f[XC_PAD_LEFT], f[XC_ADJUST_H], f[XC_ADJUST_W], f[XC_KERNEL_H],
+					   f[XC_KERNEL_W], f[XC_STRIDE_H], f[XC_STRIDE_W], f[XC_DILATION_H],
+					   f[XC_DILATION_W], f[XC_GROUPS], f[XC_GROUP_IN], f[XC_GROUP_OUT], low(n),
+					   high(n), id(b, f[XC_IN]), id(b, f[XC_FILTER]), id(b, f[XC_BIAS]),
+					   id(b, f[XC_OUT]), f[XC_FLAGS]);
 }
 
 static enum xnn_status avg_pool(const struct live_build *b, const struct xnode *n)
 {
 	const uint32_t *f = n->field;
 
-	return xnn_define_average_pooling_2d(b->subgraph, f[XP_PAD_TOP], f[XP_PAD_RIGHT], f[XP_PAD_BOTTOM], f[XP_PAD_LEFT],
-		f[XP_KERNEL_H], f[XP_KERNEL_W], f[XP_STRIDE_H], f[XP_STRIDE_W], low(n), high(n), id(b, f[XP_IN]), id(b, f[XP_OUT]), 0);
+	return xnn_define_average_pooling_2d(b->subgraph, f[XP_PAD_TOP], f[XP_PAD_RIGHT], f[XP_PAD_BOTTOM],
+					     f[XP_PAD_LEFT], f[XP_KERNEL_H], f[XP_KERNEL_W], f[XP_STRIDE_H],
+					     f[XP_STRIDE_W], low(n), high(n), id(b, f[XP_IN]), id(b, f[XP_OUT]), 0);
 }
 
 static enum xnn_status max_pool(const struct live_build *b, const struct xnode *n)
 {
 	const uint32_t *f = n->field;
 
-	return xnn_define_max_pooling_2d(b->subgraph, f[XP_PAD_TOP], f[XP_PAD_RIGHT], f[XP_PAD_BOTTOM], f[XP_PAD_LEFT],
-		f[XP_KERNEL_H], f[XP_KERNEL_W], f[XP_STRIDE_H], f[XP_STRIDE_W], f[XP_DILATION_H], f[XP_DILATION_W], low(n), high(n),
-		id(b, f[XP_IN]), id(b, f[XP_OUT]), 0);
+	return xnn_define_max_pooling_2d(b->subgraph, f[XP_PAD_TOP], f[XP_PAD_RIGHT], f[XP_PAD_BOTTOM],
+					 f[XP_PAD_LEFT], f[XP_KERNEL_H], f[XP_KERNEL_W], f[XP_STRIDE_H],
+					 f[XP_STRIDE_W], f[XP_DILATION_H], f[XP_DILATION_W], low(n), high(n),
+					 id(b, f[XP_IN]), id(b, f[XP_OUT]), 0);
 }
 
 /* Mean over height and width: the dimensions before the last. */
@@ -128,7 +138,8 @@ static enum xnn_status global_avg_pool(const struct live_build *b, const struct 
 	const struct live_id *in = live_id(b, n->field[XU_IN]);
 	int64_t axis[2] = { in->value->rank - 3, in->value->rank - 2 };
 
-	return xnn_define_static_reduce_v2(b->subgraph, xnn_reduce_mean, 2, axis, in->xnn, id(b, n->field[XU_OUT]), n->field[XU_FLAGS]);
+	return xnn_define_static_reduce_v2(b->subgraph, xnn_reduce_mean, 2, axis, in->xnn, id(b, n->field[XU_OUT]),
+					   n->field[XU_FLAGS]);
 }
 
 static const size_t *sizes(const struct xlist *l, size_t *at)
@@ -143,7 +154,8 @@ static enum xnn_status transpose(const struct live_build *b, const struct xnode 
 	const struct xlist *perm = &n->list[n->field[1]];
 	size_t at[XMAX_RANK];
 
-	return xnn_define_static_transpose(b->subgraph, (size_t)perm->n, sizes(perm, at), id(b, n->field[2]), id(b, n->field[3]), 0);
+	return xnn_define_static_transpose(b->subgraph, (size_t)perm->n, sizes(perm, at), id(b, n->field[2]),
+					   id(b, n->field[3]), 0);
 }
 
 static enum xnn_status reshape(const struct live_build *b, const struct xnode *n)
@@ -151,7 +163,8 @@ static enum xnn_status reshape(const struct live_build *b, const struct xnode *n
 	const struct xlist *shape = &n->list[n->field[1]];
 	size_t at[XMAX_RANK];
 
-	return xnn_define_static_reshape(b->subgraph, (size_t)shape->n, sizes(shape, at), id(b, n->field[2]), id(b, n->field[3]), 0);
+	return xnn_define_static_reshape(b->subgraph, (size_t)shape->n, sizes(shape, at), id(b, n->field[2]),
+					 id(b, n->field[3]), 0);
 }
 
 static enum xnn_status slice(const struct live_build *b, const struct xnode *n)
@@ -159,22 +172,23 @@ static enum xnn_status slice(const struct live_build *b, const struct xnode *n)
 	const struct xlist *offsets = &n->list[n->field[1]], *size = &n->list[n->field[2]];
 	size_t from[XMAX_RANK], count[XMAX_RANK];
 
-	return xnn_define_static_slice(b->subgraph, (size_t)offsets->n, sizes(offsets, from), sizes(size, count), id(b, n->field[3]),
-				       id(b, n->field[4]), 0);
+	return xnn_define_static_slice(b->subgraph, (size_t)offsets->n, sizes(offsets, from), sizes(size, count),
+				       id(b, n->field[3]), id(b, n->field[4]), 0);
 }
 
 static enum xnn_status pad(const struct live_build *b, const struct xnode *n)
 {
 	size_t pre[XMAX_RANK], post[XMAX_RANK];
 
-	return xnn_define_static_constant_pad(b->subgraph, sizes(&n->list[n->field[0]], pre), sizes(&n->list[n->field[1]], post),
-					      xnode_f32(n, 2), id(b, n->field[3]), id(b, n->field[4]), 0);
+	return xnn_define_static_constant_pad(b->subgraph, sizes(&n->list[n->field[0]], pre),
+					      sizes(&n->list[n->field[1]], post), xnode_f32(n, 2),
+					      id(b, n->field[3]), id(b, n->field[4]), 0);
 }
 
 static enum xnn_status resize(const struct live_build *b, const struct xnode *n)
 {
-	return xnn_define_static_resize_bilinear_2d(b->subgraph, n->field[0], n->field[1], id(b, n->field[2]), id(b, n->field[3]),
-						    n->field[4]);
+	return xnn_define_static_resize_bilinear_2d(b->subgraph, n->field[0], n->field[1], id(b, n->field[2]),
+						    id(b, n->field[3]), n->field[4]);
 }
 
 static enum xnn_status concatenate(const struct live_build *b, const struct xnode *n)
@@ -264,5 +278,6 @@ bool live_define(struct live_build *b, const struct xnode *n, struct error *err)
 		return false;
 	status = definitions[n->tag].define(b, n);
 	return status == xnn_status_success ||
-	       error_set(err, ERROR_UNSUPPORTED, "this XNNPACK refuses a %s: %s", xnode_types[n->tag].name, live_status(status));
+	       error_set(err, ERROR_UNSUPPORTED, "this XNNPACK refuses a %s: %s", xnode_types[n->tag].name,
+			 live_status(status));
 }

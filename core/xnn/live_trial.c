@@ -54,18 +54,23 @@ static bool is_right(const struct trial *t, enum xdatatype d)
 static bool run(struct trial *t, enum xdatatype d, struct live_pool *pool, struct error *err)
 {
 	struct xvalue v[] = {
-		{ .id = 0, .datatype = XD_FP32, .rank = 2, .dim = { ROWS, IN }, .flags = XFLAG_INPUT, .external_id = 0 },
-		{ .id = 1, .datatype = XD_QDINT8, .rank = 2, .dim = { ROWS, IN }, .external_id = XNONE, .quant = XQ_TOKEN,
-		  .nonbatch_dims = 1 },
+		{ .id = 0, .datatype = XD_FP32, .rank = 2, .dim = { ROWS, IN }, .flags = XFLAG_INPUT,
+		  .external_id = 0 },
+		{ .id = 1, .datatype = XD_QDINT8, .rank = 2, .dim = { ROWS, IN }, .external_id = XNONE,
+		  .quant = XQ_TOKEN, .nonbatch_dims = 1 },
 		{ .id = 2, .datatype = d, .rank = 2, .dim = { OUT, IN }, .external_id = XNONE,
 		  .data = { t->packed, d == XD_QCINT8 ? OUT * IN : OUT * IN / 2 },
 		  .quant = d == XD_QBINT4 ? XQ_GROUP : XQ_CHANNEL, .group_size = GROUP,
-		  .scales = { d == XD_QBINT4 ? (const uint8_t *)t->scale_bf16 : (const uint8_t *)t->scale, sizeof t->scale } },
-		{ .id = 3, .datatype = XD_FP32, .rank = 2, .dim = { ROWS, OUT }, .flags = XFLAG_OUTPUT, .external_id = 1 },
+		  .scales = { d == XD_QBINT4 ? (const uint8_t *)t->scale_bf16 : (const uint8_t *)t->scale,
+			      sizeof t->scale } },
+		{ .id = 3, .datatype = XD_FP32, .rank = 2, .dim = { ROWS, OUT }, .flags = XFLAG_OUTPUT,
+		  .external_id = 1 },
 	};
-	struct xnode n[] = { { .tag = X_CONVERT, .field = { 0, 1 } }, { .tag = X_FULLY_CONNECTED, .field = { 1, 2, XNONE, 3 } } };
+	struct xnode n[] = { { .tag = X_CONVERT, .field = { 0, 1 } },
+			     { .tag = X_FULLY_CONNECTED, .field = { 1, 2, XNONE, 3 } } };
 	struct xgraph x = { .value = v, .nvalues = 4, .node = n, .nnodes = 2, .nexterns = 2 };
-	struct tensor in = { .data = t->in, .capacity = sizeof t->in }, out = { .data = t->out, .capacity = sizeof t->out };
+	struct tensor in = { .data = t->in, .capacity = sizeof t->in };
+	struct tensor out = { .data = t->out, .capacity = sizeof t->out };
 	struct live *l;
 	bool ok;
 

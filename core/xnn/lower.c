@@ -73,8 +73,8 @@ static bool collect(struct xlower *x, struct error *err)
 			continue;
 		m.rule = xrule_find(n->op);
 		if (!m.rule || !m.rule->lower)
-			return error_set(err, ERROR_UNSUPPORTED, "%s: %s has no XNNPACK form", node_id(x->graph, n, id, sizeof id),
-					 n->op->name);
+			return error_set(err, ERROR_UNSUPPORTED, "%s: %s has no XNNPACK form",
+					 node_id(x->graph, n, id, sizeof id), n->op->name);
 		n->mark = x->member.n;
 		vec_push(&x->scratch, &x->member, m);
 	}
@@ -90,8 +90,8 @@ static bool emit_members(struct xlower *x, struct error *err)
 		const struct xmember *m = &x->member.at[i];
 
 		if (!m->absorbed && !m->rule->lower(x, m->node, &why))
-			return error_set(err, why.code, "%s (%s): %s", node_id(x->graph, m->node, id, sizeof id), m->node->op->name,
-					 why.text);
+			return error_set(err, why.code, "%s (%s): %s", node_id(x->graph, m->node, id, sizeof id),
+					 m->node->op->name, why.text);
 	}
 	return true;
 }

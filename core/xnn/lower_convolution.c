@@ -22,8 +22,9 @@ static bool read_conv(const struct node *n, const struct value *w, struct conv *
 
 	c->transposed = node_int(n, 6, 0);
 	c->groups = node_int(n, 8, 1);
-	if ((dims != 1 && dims != 2) || c->groups < 1 || !spatial(n, 3, dims, 1, c->stride) || !spatial(n, 4, dims, 0, c->pad) ||
-	    !spatial(n, 5, dims, 1, c->dilation) || !spatial(n, 7, dims, 0, c->adjust))
+	if ((dims != 1 && dims != 2) || c->groups < 1 || !spatial(n, 3, dims, 1, c->stride) ||
+	    !spatial(n, 4, dims, 0, c->pad) || !spatial(n, 5, dims, 1, c->dilation) ||
+	    !spatial(n, 7, dims, 0, c->adjust))
 		return error_set(err, ERROR_UNSUPPORTED, "arguments are not those of a 1-D or 2-D convolution");
 	c->kernel[0] = w->size[2];
 	c->kernel[1] = dims == 2 ? w->size[3] : 1;
@@ -150,7 +151,8 @@ static bool norm_filter(struct xlower *x, const struct node *n, int64_t channels
 	enum dtype t = node_input(n, 0)->dtype;
 	struct xvalue v = { .datatype = t == DTYPE_F16 ? XD_FP16 : XD_FP32 };
 	double *scale, *shift;
-	void *w = arena_array(x->mem, (size_t)channels, dtype_bytes(t)), *b = arena_array(x->mem, (size_t)channels, dtype_bytes(t));
+	void *w = arena_array(x->mem, (size_t)channels, dtype_bytes(t));
+	void *b = arena_array(x->mem, (size_t)channels, dtype_bytes(t));
 
 	if (!batch_norm_read(n, channels, &x->scratch, &scale, &shift, err))
 		return false;
@@ -172,8 +174,8 @@ static bool norm_filter(struct xlower *x, const struct node *n, int64_t channels
 bool lower_batch_norm(struct xlower *x, const struct node *n, struct error *err)
 {
 	const struct value *v = node_input(n, 0);
-	struct conv c = { .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 }, .groups = v->size[1], .group_in = 1,
-			  .group_out = 1 };
+	struct conv c = { .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 }, .groups = v->size[1],
+			  .group_in = 1, .group_out = 1 };
 	uint32_t in, filter, bias, out, wide = XNONE;
 	struct xnode *node;
 

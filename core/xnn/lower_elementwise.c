@@ -25,7 +25,8 @@ bool lower_clamp(struct xlower *x, const struct node *n, struct error *err)
 		return false;
 	node = &x->node.at[x->node.n - 1];
 	node->has_min_max = true;
-	return activation_bounds(n, &node->min, &node->max) || error_set(err, ERROR_UNSUPPORTED, "bounds are no numbers");
+	return activation_bounds(n, &node->min, &node->max) ||
+	       error_set(err, ERROR_UNSUPPORTED, "bounds are no numbers");
 }
 
 static bool with_number(struct xlower *x, const struct node *n, enum xtag tag, double number, struct error *err)
@@ -79,7 +80,7 @@ bool lower_binary(struct xlower *x, const struct node *n, struct error *err)
 	return binary(x, n, (enum xtag)lower_member(x, n)->rule->tag, lower_layout(x, n), err);
 }
 
-/* The slope is [C]: along the last dimension in NHWC; one element goes with any layout. It is an argument of the call. */
+/* The slope is [C], along the last dimension in NHWC; one element goes with any layout. */
 bool lower_prelu(struct xlower *x, const struct node *n, struct error *err)
 {
 	const struct value *in = node_input(n, 0), *slope = node_input(n, 1);

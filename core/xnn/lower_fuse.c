@@ -49,7 +49,8 @@ static void plan_activation(struct xlower *x, struct xmember *m)
 	struct xmember *act = lower_member(x, user);
 	float min, max;
 
-	if (!act || act->absorbed || !(m->rule->flags & XRULE_BOUNDS) || !activation_bounds(user, &min, &max) || !(min < max))
+	if (!act || act->absorbed || !(m->rule->flags & XRULE_BOUNDS) || !activation_bounds(user, &min, &max) ||
+	    !(min < max))
 		return;
 	m->act = user;
 	act->absorbed = true;
@@ -65,7 +66,8 @@ static bool same_quant(const struct node *dq, const struct node *q)
 {
 	struct quant_op a, b;
 
-	return quant_find(dq->op, &a) && quant_find(q->op, &b) && node_double(dq, a.scale, 0) == node_double(q, b.scale, 0) &&
+	return quant_find(dq->op, &a) && quant_find(q->op, &b) &&
+	       node_double(dq, a.scale, 0) == node_double(q, b.scale, 0) &&
 	       node_int(dq, a.zero_point, 0) == node_int(q, b.zero_point, 0);
 }
 
@@ -175,8 +177,11 @@ bool batch_norm_read(const struct node *norm, int64_t channels, struct arena *a,
 	*scale = arena_array(a, (size_t)channels, sizeof **scale);
 	*shift = arena_array(a, (size_t)channels, sizeof **shift);
 	for (int64_t c = 0; c < channels; c++) {
-		(*scale)[c] = channel_number(node_input(norm, 1), c, 1) / sqrt(channel_number(node_input(norm, 4), c, 1) + eps);
-		(*shift)[c] = channel_number(node_input(norm, 2), c, 0) - channel_number(node_input(norm, 3), c, 0) * (*scale)[c];
+		double gamma = channel_number(node_input(norm, 1), c, 1), beta = channel_number(node_input(norm, 2), c, 0);
+		double mean = channel_number(node_input(norm, 3), c, 0), var = channel_number(node_input(norm, 4), c, 1);
+
+		(*scale)[c] = gamma / sqrt(var + eps);
+		(*shift)[c] = beta - mean * (*scale)[c];
 	}
 	return true;
 }

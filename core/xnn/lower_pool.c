@@ -18,7 +18,8 @@ static bool read_pool(const struct node *n, struct pool *p, struct error *err)
 	return true;
 }
 
-static bool emit_pool(struct xlower *x, const struct node *n, enum xtag tag, const struct pool *p, uint32_t flags, struct error *err)
+static bool emit_pool(struct xlower *x, const struct node *n, enum xtag tag, const struct pool *p, uint32_t flags,
+		      struct error *err)
 {
 	bool dilated = tag == X_MAX_POOLING_2D;
 	struct xnode *node;

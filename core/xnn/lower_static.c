@@ -48,12 +48,14 @@ static uint8_t *gather(uint8_t *to, const uint8_t *from, const struct layout_of 
 	return to;
 }
 
-bool static_gather(struct xlower *x, const struct value *from, const struct layout_of *l, struct span *out, struct error *err)
+bool static_gather(struct xlower *x, const struct value *from, const struct layout_of *l, struct span *out,
+		   struct error *err)
 {
 	uint8_t *to;
 
 	if (!from->data)
-		return error_set(err, ERROR_UNSUPPORTED, "the bytes of %s are not at hand (no data file given?)", from->name);
+		return error_set(err, ERROR_UNSUPPORTED, "the bytes of %s are not at hand (no data file given?)",
+				 from->name);
 	*out = (struct span){ from->data, from->bytes };
 	if (layout_is_dense(l))
 		return true;
@@ -118,7 +120,8 @@ static void *copy_space(struct xlower *x, const struct value *from, size_t count
 
 static bool at_hand(const struct value *v, struct error *err)
 {
-	return v->data || error_set(err, ERROR_UNSUPPORTED, "the bytes of %s are not at hand (no data file given?)", v->name);
+	return v->data || error_set(err, ERROR_UNSUPPORTED, "the bytes of %s are not at hand (no data file given?)",
+				    v->name);
 }
 
 bool static_scaled(struct xlower *x, const struct value *from, const struct layout_of *l, const double *scale,
@@ -128,7 +131,8 @@ bool static_scaled(struct xlower *x, const struct value *from, const struct layo
 	struct span plain;
 	void *to;
 
-	if (!static_gather(x, from, l, &plain, err) || !(to = copy_space(x, from, (size_t)n, dtype_bytes(from->dtype), err)))
+	if (!static_gather(x, from, l, &plain, err) ||
+	    !(to = copy_space(x, from, (size_t)n, dtype_bytes(from->dtype), err)))
 		return false;
 	for (int64_t i = 0; i < n; i++)
 		dtype_put(from->dtype, to, (size_t)i, dtype_get(from->dtype, plain.data, (size_t)i) *

@@ -70,7 +70,8 @@ static void set_quant(struct xlower *x, const struct value *v, struct xvalue *to
 	struct quant_op q;
 
 	for (int i = 0; !n && i < v->nuses; i++)
-		if (v->use[i].node->group == x->group && quant_find(v->use[i].node->op, &q) && q.role == QUANT_DEQUANTIZE)
+		if (v->use[i].node->group == x->group && quant_find(v->use[i].node->op, &q) &&
+		    q.role == QUANT_DEQUANTIZE)
 			n = v->use[i].node;
 	if (!n || !quant_find(n->op, &q))
 		return;
@@ -128,7 +129,8 @@ static bool reshape_3d(struct xlower *x, const struct value *v, uint32_t in, uin
 	int vary;
 
 	if (!reshape_holds(v, 1 << 1, &vary))
-		return error_set(err, ERROR_UNSUPPORTED, "sizes are dynamic in more than one dimension: no reshape to 4-D holds");
+		return error_set(err, ERROR_UNSUPPORTED,
+				 "sizes are dynamic in more than one dimension: no reshape to 4-D holds");
 	if (vary >= 0)
 		shape[vary == 0 ? 0 : 1] = 0;
 	if (rank == 3)
@@ -139,9 +141,9 @@ static bool reshape_3d(struct xlower *x, const struct value *v, uint32_t in, uin
 
 static bool convert_3d(struct xlower *x, const struct value *v, struct xslot *s, enum layout l, struct error *err)
 {
-	uint32_t nlc = lower_out_raw(x, v, 3, (uint32_t[]){ (uint32_t)v->size[0], (uint32_t)v->size[2], (uint32_t)v->size[1] });
+	uint32_t dim[3] = { (uint32_t)v->size[0], (uint32_t)v->size[2], (uint32_t)v->size[1] };
 	static const uint32_t swap[3] = { 0, 2, 1 };
-	uint32_t to = make(x, v, l);
+	uint32_t nlc = lower_out_raw(x, v, 3, dim), to = make(x, v, l);
 
 	if (l == NHWC) {
 		lower_emit_transpose(x, s->id[NCHW], nlc, swap, 3);
@@ -190,7 +192,8 @@ static bool external_input(struct xlower *x, const struct value *v, struct xslot
 	uint32_t dim[XMAX_RANK], perm[XMAX_RANK], raw;
 
 	if (v->rank > XMAX_RANK)
-		return error_set(err, ERROR_UNSUPPORTED, "an argument of the delegate has %d dimensions, at most 6 are possible", v->rank);
+		return error_set(err, ERROR_UNSUPPORTED,
+				 "an argument of the delegate has %d dimensions, at most 6 are possible", v->rank);
 	for (int d = 0; d < v->rank; d++) {
 		dim[d] = (uint32_t)v->size[v->dim_order[d]];
 		perm[v->dim_order[d]] = (uint32_t)d;
@@ -250,7 +253,8 @@ static const struct value *operand(struct xlower *x, const struct node *n, const
 	return dq && dq->group == x->group ? node_input(dq, 0) : v;
 }
 
-bool lower_in(struct xlower *x, const struct node *n, const struct value *v, enum layout l, uint32_t *id, struct error *err)
+bool lower_in(struct xlower *x, const struct node *n, const struct value *v, enum layout l, uint32_t *id,
+	      struct error *err)
 {
 	struct xslot *s;
 

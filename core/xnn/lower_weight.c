@@ -26,7 +26,8 @@ bool lower_activation(struct xlower *x, const struct node *n, const struct gemm 
 	return true;
 }
 
-static bool set_scales(struct xlower *x, const struct weight_quant *w, const struct filter *f, struct xvalue *v, struct error *err)
+static bool set_scales(struct xlower *x, const struct weight_quant *w, const struct filter *f, struct xvalue *v,
+		       struct error *err)
 {
 	if (w->kind == WEIGHT_TENSOR) {
 		v->quant = XQ_TENSOR;
@@ -89,7 +90,8 @@ static double bias_number(const struct gemm *g, int64_t c)
 }
 
 /* int32 with the scale of the products: scale of the activation times scale of the weight. */
-static bool quantized_bias(struct xlower *x, const struct gemm *g, int64_t channels, struct xvalue *v, struct error *err)
+static bool quantized_bias(struct xlower *x, const struct gemm *g, int64_t channels, struct xvalue *v,
+			   struct error *err)
 {
 	const struct value *b = g->bias_quantized ? g->bias_quant.data : g->bias, *s = g->quant.scales;
 	float *scale = arena_array(x->mem, (size_t)channels, sizeof *scale);
@@ -102,8 +104,10 @@ static bool quantized_bias(struct xlower *x, const struct gemm *g, int64_t chann
 	quant_find(g->act_dq->op, &q);
 	act = (float)node_double(g->act_dq, q.scale, 1);
 	for (int64_t c = 0; c < channels; c++) {
-		double w = g->quant.kind == WEIGHT_TENSOR ? (float)g->quant.scale : dtype_get(s->dtype, s->data, (size_t)c);
+		double w = (float)g->quant.scale;
 
+		if (g->quant.kind != WEIGHT_TENSOR)
+			w = dtype_get(s->dtype, s->data, (size_t)c);
 		scale[c] = (float)(act * w);
 		to[c] = (int32_t)fmax(INT32_MIN, fmin(INT32_MAX, nearbyint(bias_number(g, c) / (double)scale[c])));
 	}
@@ -134,8 +138,8 @@ static bool normed_bias(struct xlower *x, const struct gemm *g, int64_t channels
 	return true;
 }
 
-bool lower_bias(struct xlower *x, const struct gemm *g, int64_t channels, bool wide, const double *scale, const double *shift,
-		uint32_t *id, struct error *err)
+bool lower_bias(struct xlower *x, const struct gemm *g, int64_t channels, bool wide, const double *scale,
+		const double *shift, uint32_t *id, struct error *err)
 {
 	const struct value *b = g->bias;
 	struct xvalue v = { .datatype = XD_FP32, .rank = 1, .dim = { (uint32_t)channels } };
@@ -149,7 +153,8 @@ bool lower_bias(struct xlower *x, const struct gemm *g, int64_t channels, bool w
 	if (g->bias_quantized)
 		b = g->bias_quant.data;
 	if (b && (b->kind != VALUE_CONSTANT || dtype_numel(b->rank, b->size) != channels))
-		return error_set(err, ERROR_UNSUPPORTED, "the bias is no constant of %lld numbers", (long long)channels);
+		return error_set(err, ERROR_UNSUPPORTED, "the bias is no constant of %lld numbers",
+				 (long long)channels);
 	if (scale) {
 		ok = normed_bias(x, g, channels, wide, scale, shift, &v, err);
 	} else if (g->precision == PRECISION_STATIC) {

@@ -23,7 +23,7 @@ struct xmember {		/* a node of the group; found by node->mark */
 	const struct node *node;
 	const struct xrule *rule;
 	bool absorbed;			/* another node does its work */
-	bool quantized;			/* computes on int8: reads behind dequantise nodes, writes the int8 of `quantize` */
+	bool quantized;			/* on int8: reads behind dequantise nodes, writes what `quantize` makes */
 	const struct node *norm, *act, *quantize;	/* absorbed by this node, in this order; NULL: none */
 };
 
@@ -121,8 +121,8 @@ struct filter {
 bool lower_filter(struct xlower *x, const struct gemm *g, const struct filter *f, const double *scale, uint32_t *id,
 		  struct error *err);
 /* XNONE when there is none. scale and shift: of a batch norm that went in, else NULL. wide: f32 always. */
-bool lower_bias(struct xlower *x, const struct gemm *g, int64_t channels, bool wide, const double *scale, const double *shift,
-		uint32_t *id, struct error *err);
+bool lower_bias(struct xlower *x, const struct gemm *g, int64_t channels, bool wide, const double *scale,
+		const double *shift, uint32_t *id, struct error *err);
 /* The activation: float, int8, or quantised at run time (one Convert for all that read the same quantise node). */
 bool lower_activation(struct xlower *x, const struct node *n, const struct gemm *g, enum layout l, uint32_t *id,
 		      struct error *err);

@@ -156,13 +156,15 @@ static void check_groups(struct rule_run *r, const struct weight_quant *w)
 	const struct value *v = w->data;
 	int64_t g = w->group_size;
 
-	if (!rule_check(r, w->int4, "groupwise weights are int4", "quant_params", "int8 weights in groups of %lld are not supported",
-			(long long)g))
+	if (!rule_check(r, w->int4, "groupwise weights are int4", "quant_params",
+			"int8 weights in groups of %lld are not supported", (long long)g))
 		return;
-	rule_check(r, v->rank == 2, "a groupwise weight is 2-D", "rank", "groupwise weight has %d dimensions, must have 2", v->rank);
+	rule_check(r, v->rank == 2, "a groupwise weight is 2-D", "rank",
+		   "groupwise weight has %d dimensions, must have 2", v->rank);
 	if (v->rank == 2)
-		rule_check(r, g > 0 && g % 32 == 0 && v->size[1] % g == 0, "groups are multiples of 32 that divide the row",
-			   "quant_params", "int4 group size is %lld for rows of %lld, must be a multiple of 32 that divides them",
+		rule_check(r, g > 0 && g % 32 == 0 && v->size[1] % g == 0,
+			   "groups are multiples of 32 that divide the row", "quant_params",
+			   "int4 group size is %lld for rows of %lld, must be a multiple of 32 that divides them",
 			   (long long)g, (long long)v->size[1]);
 }
 
@@ -174,7 +176,8 @@ static void check_scales(struct rule_run *r, const struct weight_quant *w)
 
 	if (check_static(r, s, "weight scale"))
 		rule_check(r, dtype_numel(s->rank, s->size) == want, "one scale a channel or group", "quant_params",
-			   "weight has %lld scales, must have %lld", (long long)dtype_numel(s->rank, s->size), (long long)want);
+			   "weight has %lld scales, must have %lld", (long long)dtype_numel(s->rank, s->size),
+			   (long long)want);
 }
 
 void check_weight_quant(struct rule_run *r, const struct weight_quant *w)
@@ -189,7 +192,8 @@ void check_weight_quant(struct rule_run *r, const struct weight_quant *w)
 	if (!rule_check(r, w->kind != WEIGHT_OTHER, "weight is quantised per tensor, channel or group", "quant_params",
 			"weight is quantised in blocks XNNPACK has no form for"))
 		return;
-	rule_check(r, zero_points_are_zero(w), "zero points of the weight are 0", "quant_params", "weight has zero points other than 0");
+	rule_check(r, zero_points_are_zero(w), "zero points of the weight are 0", "quant_params",
+		   "weight has zero points other than 0");
 	if (w->kind == WEIGHT_GROUP)
 		check_groups(r, w);
 	if (w->kind != WEIGHT_TENSOR)

@@ -75,7 +75,9 @@ struct verdict form_verdict(const struct graph *g, const struct form *f, struct 
 		.group = last->group, .origin = last->origin,
 	};
 
-	return whole.op ? rule_judge(g, &whole, a) : (struct verdict){ .kind = VERDICT_NO_RULE, .code = "no_rule", .text = f->op };
+	if (!whole.op)
+		return (struct verdict){ .kind = VERDICT_NO_RULE, .code = "no_rule", .text = f->op };
+	return rule_judge(g, &whole, a);
 }
 
 /* A part of a form has the form's verdict where that takes it; where not, only the anchor speaks for the form. */

@@ -53,7 +53,7 @@ struct xrule {
 };
 
 enum xrule_flag {
-	XRULE_BOUNDS = 1,	/* its XNNPACK node has output bounds: takes in a relu, hardtanh or clamp that follows */
+	XRULE_BOUNDS = 1,	/* its XNNPACK node has output bounds: takes in a relu, hardtanh or clamp */
 	XRULE_SAME_QUANT = 2,	/* on int8 only when input and output have the same parameters */
 	XRULE_PART = 4,		/* no node of its own: goes along with a convolution or linear */
 };

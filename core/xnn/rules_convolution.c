@@ -9,8 +9,9 @@ enum { WEIGHT = 1, TRANSPOSED = 6, GROUPS = 8 };	/* arguments of aten.convolutio
 static void check_transposed_quant(struct rule_run *r, const struct gemm *m, int64_t groups)
 {
 	if (m->quantized && m->quant.kind == WEIGHT_CHANNEL)
-		rule_check(r, groups == 1 && m->quant.axis == 1, "a transposed convolution per channel has one group and axis 1",
-			   "quant_params", "transposed convolution quantised per channel has %lld groups and axis %d, must be 1 and 1",
+		rule_check(r, groups == 1 && m->quant.axis == 1,
+			   "a transposed convolution per channel has one group and axis 1", "quant_params",
+			   "transposed convolution per channel has %lld groups and axis %d, must have 1 and 1",
 			   (long long)groups, m->quant.axis);
 }
 
@@ -36,17 +37,19 @@ static void accept_convolution(struct rule_run *r, const struct node *n)
 			"convolution is %d-D, must be 1-D or 2-D", w ? w->rank - 2 : 0))
 		return;
 	if (m.bias)
-		rule_check(r, m.bias->rank == 1, "bias is 1-D", "shape", "bias has %d dimensions, must have 1", m.bias->rank);
+		rule_check(r, m.bias->rank == 1, "bias is 1-D", "shape", "bias has %d dimensions, must have 1",
+			   m.bias->rank);
 	if (transposed)
 		check_transposed_quant(r, &m, groups);
 	if (m.precision == PRECISION_DYNAMIC)
 		check_dynamic_convolution(r, w, transposed, groups);
 	if (m.quantized)
-		rule_check(r, m.quant.kind != WEIGHT_GROUP && !m.quant.int4, "weight is int8 per tensor or channel", "quant_params",
-			   "a convolution's weight must be int8 per tensor or channel");
+		rule_check(r, m.quant.kind != WEIGHT_GROUP && !m.quant.int4, "weight is int8 per tensor or channel",
+			   "quant_params", "a convolution's weight must be int8 per tensor or channel");
 	if (w->rank == 3 && m.act)
-		rule_check(r, reshape_holds(m.act, 1 << 1, &at) && reshape_holds(n->out[0], 1 << 1, &at), "the reshape to 4-D holds for all sizes",
-			   "dynamic_shape", "sizes are dynamic in more than one dimension: the reshape to 4-D would not hold");
+		rule_check(r, reshape_holds(m.act, 1 << 1, &at) && reshape_holds(n->out[0], 1 << 1, &at),
+			   "the reshape to 4-D holds for all sizes", "dynamic_shape",
+			   "sizes are dynamic in more than one dimension: the reshape to 4-D would not hold");
 }
 
 static void accept_batch_norm(struct rule_run *r, const struct node *n)
@@ -73,7 +76,8 @@ const struct xrule rules_convolution[] = {
 	{ "aten.convolution.default", "Conv2d, DepthwiseConv2d, ConvTranspose2d", ALL,
 	  "1-D or 2-D, weight and bias static; dynamic: plain 2-D; transposed per channel: one group, axis 1",
 	  accept_convolution, lower_convolution, X_CONV2D, XRULE_BOUNDS },
-	{ "aten._native_batch_norm_legit_no_training.default", "DepthwiseConv2d, or folded into a convolution or linear", F,
+	{ "aten._native_batch_norm_legit_no_training.default",
+	  "DepthwiseConv2d, or folded into a convolution or linear", F,
 	  "2-D to 4-D, everything static, only the first output read", accept_batch_norm, lower_batch_norm,
 	  X_DEPTHWISE_CONV2D, XRULE_BOUNDS },
 	{ 0 },

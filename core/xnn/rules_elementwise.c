@@ -32,8 +32,8 @@ static void accept_clamp(struct rule_run *r, const struct node *n)
 	float min, max;
 
 	check_tensors(r);
-	rule_check(r, activation_bounds(n, &min, &max) && min < max, "the bounds are numbers, the lower one less", "argument",
-		   "bounds are no two numbers of which the first is less");
+	rule_check(r, activation_bounds(n, &min, &max) && min < max, "the bounds are numbers, the lower one less",
+		   "argument", "bounds are no two numbers of which the first is less");
 }
 
 static void accept_gelu(struct rule_run *r, const struct node *n)
@@ -41,7 +41,8 @@ static void accept_gelu(struct rule_run *r, const struct node *n)
 	const char *how = n->nargs > 1 && n->arg[1].kind == ARG_STRING ? n->arg[1].s : "none";
 
 	check_tensors(r);
-	rule_check(r, n->nouts && n->out[0]->dtype != DTYPE_F16, "output is not f16", "dtype", "gelu in f16 is not supported");
+	rule_check(r, n->nouts && n->out[0]->dtype != DTYPE_F16, "output is not f16", "dtype",
+		   "gelu in f16 is not supported");
 	rule_check(r, how[0] == 'n', "approximate is none", "argument",
 		   "approximate is '%s': XNNPACK computes the exact form, which differs", how);
 }
@@ -49,7 +50,8 @@ static void accept_gelu(struct rule_run *r, const struct node *n)
 static void accept_elu(struct rule_run *r, const struct node *n)
 {
 	check_tensors(r);
-	rule_check(r, false, "the rule is switched on", "no_rule", "the partitioner has a rule for elu, but it is switched off");
+	rule_check(r, false, "the rule is switched on", "no_rule",
+		   "the partitioner has a rule for elu, but it is switched off");
 }
 
 static void accept_prelu(struct rule_run *r, const struct node *n)

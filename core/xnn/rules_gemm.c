@@ -18,8 +18,8 @@ static void check_axis(struct rule_run *r, const struct gemm *m, int out)
 	if (!m->quantized)
 		return;
 	if (m->quant.kind == WEIGHT_CHANNEL)
-		rule_check(r, m->quant.axis == out, "one scale an output", "quant_params", "weight has a scale for each index of axis %d, must be %d",
-			   m->quant.axis, out);
+		rule_check(r, m->quant.axis == out, "one scale an output", "quant_params",
+			   "weight has a scale for each index of axis %d, must be %d", m->quant.axis, out);
 	if (m->quant.int4)
 		rule_check(r, !out, "an int4 weight is [out, in]", "quant_params", "an int4 weight must be [out, in]");
 }
@@ -53,8 +53,8 @@ static void accept_addmm(struct rule_run *r, const struct node *n)
 	double beta = node_double(n, 3, 1), alpha = node_double(n, 4, 1);
 
 	accept_mm(r, n);
-	rule_check(r, alpha == 1 && beta == 1, "alpha and beta are 1", "argument", "alpha is %g and beta is %g, both must be 1", alpha,
-		   beta);
+	rule_check(r, alpha == 1 && beta == 1, "alpha and beta are 1", "argument",
+		   "alpha is %g and beta is %g, both must be 1", alpha, beta);
 }
 
 static void accept_bmm(struct rule_run *r, const struct node *n)
@@ -66,11 +66,12 @@ enum { ALL = PRECISION_FLOAT | PRECISION_STATIC | PRECISION_DYNAMIC };
 
 const struct xrule rules_gemm[] = {
 	{ "aten.linear.default", "FullyConnected", ALL,
-	  "weight static or dequantised from static, bias static 1-D; dynamic: weight per channel, or int4 in groups of a multiple of 32",
-	  accept_linear, lower_linear, X_FULLY_CONNECTED, XRULE_BOUNDS },
-	{ "aten.addmm.default", "FullyConnected", ALL, "weight static, bias static 1-D, alpha and beta 1", accept_addmm, lower_linear,
-	  X_FULLY_CONNECTED, XRULE_BOUNDS },
-	{ "aten.mm.default", "FullyConnected", ALL, "weight static", accept_mm, lower_linear, X_FULLY_CONNECTED, XRULE_BOUNDS },
+	  "weight static or dequantised from static, bias static 1-D; dynamic: weight per channel, or int4 in groups of "
+	  "a multiple of 32", accept_linear, lower_linear, X_FULLY_CONNECTED, XRULE_BOUNDS },
+	{ "aten.addmm.default", "FullyConnected", ALL, "weight static, bias static 1-D, alpha and beta 1",
+	  accept_addmm, lower_linear, X_FULLY_CONNECTED, XRULE_BOUNDS },
+	{ "aten.mm.default", "FullyConnected", ALL, "weight static", accept_mm, lower_linear, X_FULLY_CONNECTED,
+	  XRULE_BOUNDS },
 	{ "aten.bmm.default", "BatchMatrixMultiply", PRECISION_FLOAT, "", accept_bmm, lower_bmm, X_BATCH_MATMUL, 0 },
 	{ 0 },
 };

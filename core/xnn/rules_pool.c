@@ -13,7 +13,8 @@ static bool read_window(struct rule_run *r, const struct node *n, int64_t *kerne
 
 	for (int i = 0; ok && i < 2; i++)
 		stride[i] = stride[i] ? stride[i] : kernel[i];
-	return rule_check(r, ok, "window, stride and padding are literals", "argument", "window, stride or padding is no literal pair");
+	return rule_check(r, ok, "window, stride and padding are literals", "argument",
+			  "window, stride or padding is no literal pair");
 }
 
 static void accept_avg_pool(struct rule_run *r, const struct node *n)
@@ -25,10 +26,13 @@ static void accept_avg_pool(struct rule_run *r, const struct node *n)
 	if (!read_window(r, n, kernel, stride, pad))
 		return;
 	rule_check(r, !node_int(n, AVG_CEIL, 0), "no ceil mode", "argument", "ceil mode is not supported");
-	rule_check(r, !node_int(n, AVG_COUNT_PAD, 1) || (!pad[0] && !pad[1]), "padding is not counted in the average", "argument",
-		   "padding %lld, %lld is counted in the average (count_include_pad)", (long long)pad[0], (long long)pad[1]);
+	rule_check(r, !node_int(n, AVG_COUNT_PAD, 1) || (!pad[0] && !pad[1]),
+		   "padding is not counted in the average", "argument",
+		   "padding %lld, %lld is counted in the average (count_include_pad)", (long long)pad[0],
+		   (long long)pad[1]);
 	rule_check(r, !divisor || divisor == kernel[0] * kernel[1], "no divisor override", "argument",
-		   "divisor override %lld is not the window's %lld elements", (long long)divisor, (long long)(kernel[0] * kernel[1]));
+		   "divisor override %lld is not the window's %lld elements", (long long)divisor,
+		   (long long)(kernel[0] * kernel[1]));
 }
 
 static void accept_max_pool(struct rule_run *r, const struct node *n)
@@ -42,9 +46,10 @@ static void accept_max_pool(struct rule_run *r, const struct node *n)
 	if (!read_window(r, n, kernel, stride, pad))
 		return;
 	for (int i = 0; i < 2; i++)
-		rule_check(r, stride[i] <= kernel[i], i ? "stride does not exceed the window's width" :
-							  "stride does not exceed the window's height",
-			   "argument", "stride %lld exceeds the window's %lld", (long long)stride[i], (long long)kernel[i]);
+		rule_check(r, stride[i] <= kernel[i], i ? "stride is within the window's width" :
+							  "stride is within the window's height",
+			   "argument", "stride %lld exceeds the window's %lld", (long long)stride[i],
+			   (long long)kernel[i]);
 	if (node_int(n, MAX_CEIL, 0))
 		check_static_shape(r, in, "ceil mode needs static sizes");
 }
@@ -71,8 +76,8 @@ static void accept_mean(struct rule_run *r, const struct node *n)
 	check_tensors(r);
 	if (!check_rank(r, in, 4, 4))
 		return;
-	rule_check(r, n->nargs < 4 || n->arg[3].kind == ARG_NONE || (n->nouts && n->out[0]->dtype == in->dtype), "no dtype is given",
-		   "dtype", "a dtype is given");
+	rule_check(r, n->nargs < 4 || n->arg[3].kind == ARG_NONE || (n->nouts && n->out[0]->dtype == in->dtype),
+		   "no dtype is given", "dtype", "a dtype is given");
 	if (!node_ints(n, 1, dim, MAX_RANK, &count))
 		count = 0;
 	for (int i = 0; i < count; i++)
@@ -92,13 +97,18 @@ static void accept_upsample(struct rule_run *r, const struct node *n)
 enum { F = PRECISION_FLOAT, FS = F | PRECISION_STATIC };
 
 const struct xrule rules_pool[] = {
-	{ "aten.avg_pool2d.default", "AvgPooling2d", F, "4-D, no ceil mode, padding not counted, no divisor override", accept_avg_pool,
-	  lower_avg_pool, 0, 0 },
-	{ "aten.max_pool2d.default", "MaxPooling2d", FS, "4-D, stride within the window, ceil mode only with static sizes",
+	{ "aten.avg_pool2d.default", "AvgPooling2d", F,
+	  "4-D, no ceil mode, padding not counted, no divisor override", accept_avg_pool, lower_avg_pool, 0, 0 },
+	{ "aten.max_pool2d.default", "MaxPooling2d", FS,
+	  "4-D, stride within the window, ceil mode only with static sizes", accept_max_pool, lower_max_pool,
+	  X_MAX_POOLING_2D, XRULE_SAME_QUANT },
+	{ "aten.max_pool2d_with_indices.default", "MaxPooling2d", FS, "as max_pool2d, indices unread",
 	  accept_max_pool, lower_max_pool, X_MAX_POOLING_2D, XRULE_SAME_QUANT },
-	{ "aten.max_pool2d_with_indices.default", "MaxPooling2d", FS, "as max_pool2d, indices unread", accept_max_pool, lower_max_pool, X_MAX_POOLING_2D, XRULE_SAME_QUANT },
-	{ "aten.max.dim", "MaxPooling2d", F, "4-D, dim 2 or 3, keepdim, indices unread, static sizes", accept_max_dim, lower_max_dim, 0, 0 },
-	{ "aten.mean.dim", "GlobalAvgPooling2d", FS, "4-D, over height and width, keepdim", accept_mean, lower_mean, 0, 0 },
-	{ "aten.upsample_bilinear2d.vec", "StaticResizeBilinear2D", F, "4-D, static sizes", accept_upsample, lower_upsample, 0, 0 },
+	{ "aten.max.dim", "MaxPooling2d", F, "4-D, dim 2 or 3, keepdim, indices unread, static sizes",
+	  accept_max_dim, lower_max_dim, 0, 0 },
+	{ "aten.mean.dim", "GlobalAvgPooling2d", FS, "4-D, over height and width, keepdim", accept_mean, lower_mean,
+	  0, 0 },
+	{ "aten.upsample_bilinear2d.vec", "StaticResizeBilinear2D", F, "4-D, static sizes", accept_upsample,
+	  lower_upsample, 0, 0 },
 	{ 0 },
 };

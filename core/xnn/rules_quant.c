@@ -9,12 +9,13 @@ static void check_parameters(struct rule_run *r, const struct node *n, const str
 
 	quant_find(n->op, &q);
 	rule_check(r, ints && ints->dtype == DTYPE_I8, "the integers are int8", "quant_params",
-		   "the integers are %s: unsigned and wide quantisation is not supported", ints ? dtype_name(ints->dtype) : "?");
-	rule_check(r, n->arg[q.scale].kind == ARG_DOUBLE && n->arg[q.scale].d > 0, "the scale is a positive number", "quant_params",
-		   "the scale is not a positive number");
-	rule_check(r, node_int(n, q.low, -128) == -128 && node_int(n, q.high, 127) == 127, "the range is that of int8", "quant_params",
-		   "the range is %lld to %lld, must be -128 to 127", (long long)node_int(n, q.low, -128),
-		   (long long)node_int(n, q.high, 127));
+		   "the integers are %s: unsigned and wide quantisation is not supported",
+		   ints ? dtype_name(ints->dtype) : "?");
+	rule_check(r, n->arg[q.scale].kind == ARG_DOUBLE && n->arg[q.scale].d > 0, "the scale is a positive number",
+		   "quant_params", "the scale is not a positive number");
+	rule_check(r, node_int(n, q.low, -128) == -128 && node_int(n, q.high, 127) == 127,
+		   "the range is that of int8", "quant_params", "the range is %lld to %lld, must be -128 to 127",
+		   (long long)node_int(n, q.low, -128), (long long)node_int(n, q.high, 127));
 }
 
 static void accept_quantize(struct rule_run *r, const struct node *n)
@@ -29,9 +30,9 @@ static bool same_parameters(const struct node *a, const struct node *b)
 {
 	struct quant_op x, y;
 
-	return !quant_find(a->op, &x) || !quant_find(b->op, &y) || x.scheme != SCHEME_TENSOR || y.scheme != SCHEME_TENSOR ||
-	       (node_double(a, x.scale, 0) == node_double(b, y.scale, 0) &&
-		node_int(a, x.zero_point, 0) == node_int(b, y.zero_point, 0));
+	return !quant_find(a->op, &x) || !quant_find(b->op, &y) || x.scheme != SCHEME_TENSOR ||
+	       y.scheme != SCHEME_TENSOR || (node_double(a, x.scale, 0) == node_double(b, y.scale, 0) &&
+					     node_int(a, x.zero_point, 0) == node_int(b, y.zero_point, 0));
 }
 
 static void accept_dequantize(struct rule_run *r, const struct node *n)
@@ -49,7 +50,8 @@ static void accept_dequantize(struct rule_run *r, const struct node *n)
 		same &= same_parameters(n, in->use[i].node);
 	if (in && in->kind == VALUE_NODE)
 		same &= same_parameters(n, in->def);
-	rule_check(r, same, "all that read the integers use one scale", "quant_params", "the integers are read with different scales");
+	rule_check(r, same, "all that read the integers use one scale", "quant_params",
+		   "the integers are read with different scales");
 }
 
 /* Quantisation nodes that a convolution or linear takes along. */
@@ -61,11 +63,14 @@ static void accept_part(struct rule_run *r, const struct node *n)
 
 enum { S = PRECISION_STATIC, D = PRECISION_DYNAMIC };
 
-#define PART(name, precision) { name, "implicit", precision, "only for a convolution or linear", accept_part, lower_quant_part, 0, XRULE_PART }
+#define PART(name, precision) \
+	{ name, "implicit", precision, "only for a convolution or linear", accept_part, lower_quant_part, 0, XRULE_PART }
 
 const struct xrule rules_quant[] = {
-	{ "quantized_decomposed.quantize_per_tensor.default", "Convert, or implicit", S, "int8", accept_quantize, lower_quantize, 0, 0 },
-	{ "quantized_decomposed.dequantize_per_tensor.default", "Convert, or implicit", S, "int8", accept_dequantize, lower_quant_part, 0, 0 },
+	{ "quantized_decomposed.quantize_per_tensor.default", "Convert, or implicit", S, "int8", accept_quantize,
+	  lower_quantize, 0, 0 },
+	{ "quantized_decomposed.dequantize_per_tensor.default", "Convert, or implicit", S, "int8",
+	  accept_dequantize, lower_quant_part, 0, 0 },
 	PART("quantized_decomposed.dequantize_per_channel.default", S | D),
 	PART("quantized_decomposed.dequantize_per_channel_group.default", D),
 	PART("quantized_decomposed.quantize_per_tensor.tensor", D),

@@ -22,7 +22,8 @@ static void accept_cat(struct rule_run *r, const struct node *n)
 			k++;
 		distinct += k == i;
 	}
-	rule_check(r, distinct >= 2, "two or more different inputs", "argument", "needs at least 2 different tensors, has %d", distinct);
+	rule_check(r, distinct >= 2, "two or more different inputs", "argument",
+		   "needs at least 2 different tensors, has %d", distinct);
 }
 
 static void accept_dim_order(struct rule_run *r, const struct node *n)
@@ -34,8 +35,9 @@ static void accept_dim_order(struct rule_run *r, const struct node *n)
 		return;
 	}
 	check_tensors(r);
-	rule_check(r, in && out && in->dtype == out->dtype, "dtype stays", "dtype", "dtype conversion from %s to %s is not supported",
-		   in ? dtype_name(in->dtype) : "?", out ? dtype_name(out->dtype) : "?");
+	rule_check(r, in && out && in->dtype == out->dtype, "dtype stays", "dtype",
+		   "dtype conversion from %s to %s is not supported", in ? dtype_name(in->dtype) : "?",
+		   out ? dtype_name(out->dtype) : "?");
 }
 
 static void accept_clone(struct rule_run *r, const struct node *n)
@@ -69,8 +71,9 @@ static void check_slice_quant(struct rule_run *r, const struct node *n)
 	if (!dq || !q || !quant_find(dq->op, &a) || !quant_find(q->op, &b))
 		return;
 	rule_check(r, a.scheme == b.scheme && node_double(dq, a.scale, 0) == node_double(q, b.scale, 0) &&
-			      node_int(dq, a.zero_point, 0) == node_int(q, b.zero_point, 0),
-		   "quantisation before and after is the same", "quant_params", "quantisation before and after the slice differs");
+		   node_int(dq, a.zero_point, 0) == node_int(q, b.zero_point, 0),
+		   "quantisation before and after is the same", "quant_params",
+		   "quantisation before and after the slice differs");
 }
 
 static void accept_slice(struct rule_run *r, const struct node *n)
@@ -84,7 +87,8 @@ static void accept_slice(struct rule_run *r, const struct node *n)
 	if (check_static_shape(r, node_input(n, 0), "a slice needs static sizes"))
 		rule_check(r, out && out->bytes, "the slice is not empty", "shape", "the slice is empty");
 	for (int i = 1; i < 4 && i < n->nargs; i++)
-		rule_check(r, n->arg[i].kind != ARG_VALUE, "bounds are literal", "dynamic_shape", "a bound is known only at run time");
+		rule_check(r, n->arg[i].kind != ARG_VALUE, "bounds are literal", "dynamic_shape",
+			   "a bound is known only at run time");
 }
 
 static void accept_unsqueeze(struct rule_run *r, const struct node *n)
@@ -107,11 +111,13 @@ static void accept_view(struct rule_run *r, const struct node *n)
 	bool literal = node_ints(n, 1, size, MAX_RANK, &count);
 
 	check_tensors(r);
-	if (!rule_check(r, literal, "the new sizes are literal", "dynamic_shape", "invalid dtype: a new size is known only at run time"))
+	if (!rule_check(r, literal, "the new sizes are literal", "dynamic_shape",
+			"invalid dtype: a new size is known only at run time"))
 		return;
 	for (int i = 0; i < count; i++)
 		inferred += size[i] == -1;
-	rule_check(r, inferred <= 1, "at most one size is inferred", "argument", "%d sizes are to be inferred", inferred);
+	rule_check(r, inferred <= 1, "at most one size is inferred", "argument", "%d sizes are to be inferred",
+		   inferred);
 }
 
 static void accept_softmax(struct rule_run *r, const struct node *n)
@@ -120,23 +126,30 @@ static void accept_softmax(struct rule_run *r, const struct node *n)
 	int64_t dim = node_int(n, 1, -1);
 
 	check_tensors(r);
-	rule_check(r, in && (dim == -1 || dim == in->rank - 1), "dim is the last", "argument", "dim is %lld, must be the last (%d)",
-		   (long long)dim, in ? in->rank - 1 : -1);
-	rule_check(r, n->nouts && in && n->out[0]->dtype == in->dtype, "dtype stays", "dtype", "softmax changes the dtype");
+	rule_check(r, in && (dim == -1 || dim == in->rank - 1), "dim is the last", "argument",
+		   "dim is %lld, must be the last (%d)", (long long)dim, in ? in->rank - 1 : -1);
+	rule_check(r, n->nouts && in && n->out[0]->dtype == in->dtype, "dtype stays", "dtype",
+		   "softmax changes the dtype");
 }
 
 enum { F = PRECISION_FLOAT, FS = F | PRECISION_STATIC };
 
 const struct xrule rules_shape[] = {
-	{ "aten.cat.default", "Concatenate2 to 5", FS, "two or more different inputs", accept_cat, lower_cat, 0, XRULE_SAME_QUANT },
+	{ "aten.cat.default", "Concatenate2 to 5", FS, "two or more different inputs", accept_cat, lower_cat, 0,
+	  XRULE_SAME_QUANT },
 	{ "aten.clone.default", "none", F, "dim order stays", accept_clone, lower_same, 0, XRULE_SAME_QUANT },
-	{ "dim_order_ops._clone_dim_order.default", "none", F, "dim order stays", accept_clone, lower_same, 0, XRULE_SAME_QUANT },
-	{ "dim_order_ops._to_dim_order_copy.default", "StaticTranspose, or none", FS, "dtype stays", accept_dim_order, lower_same, 0, XRULE_SAME_QUANT },
+	{ "dim_order_ops._clone_dim_order.default", "none", F, "dim order stays", accept_clone, lower_same, 0,
+	  XRULE_SAME_QUANT },
+	{ "dim_order_ops._to_dim_order_copy.default", "StaticTranspose, or none", FS, "dtype stays",
+	  accept_dim_order, lower_same, 0, XRULE_SAME_QUANT },
 	{ "aten.constant_pad_nd.default", "StaticConstantPad", F, "padding not negative", accept_pad, lower_pad, 0, 0 },
 	{ "aten.permute_copy.default", "StaticTranspose", FS, "", accept_plain, lower_permute, 0, XRULE_SAME_QUANT },
-	{ "aten.slice_copy.Tensor", "StaticSlice", FS, "step 1, static sizes", accept_slice, lower_slice, 0, XRULE_SAME_QUANT },
+	{ "aten.slice_copy.Tensor", "StaticSlice", FS, "step 1, static sizes", accept_slice, lower_slice, 0,
+	  XRULE_SAME_QUANT },
 	{ "aten._softmax.default", "Softmax", F, "last dim", accept_softmax, lower_softmax, 0, 0 },
-	{ "aten.unsqueeze_copy.default", "StaticReshape", FS, "a new last dim", accept_unsqueeze, lower_view, 0, XRULE_SAME_QUANT },
-	{ "aten.view_copy.default", "StaticReshape", FS, "literal sizes, at most one inferred", accept_view, lower_view, 0, XRULE_SAME_QUANT },
+	{ "aten.unsqueeze_copy.default", "StaticReshape", FS, "a new last dim", accept_unsqueeze, lower_view, 0,
+	  XRULE_SAME_QUANT },
+	{ "aten.view_copy.default", "StaticReshape", FS, "literal sizes, at most one inferred", accept_view,
+	  lower_view, 0, XRULE_SAME_QUANT },
 	{ 0 },
 };
