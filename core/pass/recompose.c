@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MAX_STEPS = 64 };	/* how far back a size is followed */
+enum { MAX_STEPS = 64 };	/* how many nodes are looked at for one question */
 
 static void form_add(struct form *f, struct node *n)
 {
@@ -343,22 +343,24 @@ static bool may_be_part(const struct op *op)
 	return false;
 }
 
-static bool part_from(const struct graph *g, const struct node *n, struct node *at, int depth, struct form *f)
+static bool part_from(const struct graph *g, const struct node *n, struct node *at, int depth, int *budget, struct form *f)
 {
-	if (!may_be_part(at->op))
+	if (--*budget < 0 || !may_be_part(at->op))
 		return false;
 	if (at->group == n->group && recompose_match(g, at, f) && (holds(f, n) || only_serves(f, n)))
 		return true;
 	for (int i = 0; depth && i < at->nouts; i++)
 		for (int k = 0; k < at->out[i]->nuses && k < 4; k++)
-			if (part_from(g, n, at->out[i]->use[k].node, depth - 1, f))
+			if (part_from(g, n, at->out[i]->use[k].node, depth - 1, budget, f))
 				return true;
 	return false;
 }
 
 bool recompose_part(const struct graph *g, const struct node *n, struct form *f)
 {
-	if (!part_from(g, n, (struct node *)n, 6, f))
+	int budget = MAX_STEPS;
+
+	if (!part_from(g, n, (struct node *)n, 6, &budget, f))
 		return false;
 	for (int i = 0; i < f->nnodes; i++)
 		if (f->node[i]->group != n->group)
