@@ -74,6 +74,9 @@ j = json.load(open("out"))
 assert [o["file"]["path"] for o in j] == ["folder/a.pte", "folder/b.pte", "folder/c.pte"]
 assert "error" in j[2] and "methods" in j[1]'
 ok 'is an array, with the error in it'
+mkdir single && cp demo.pte single/
+run --report=json single
+is 'a folder with one program' "$(head -c 1 out)" '['
 run --table nodes demo.pte
 head -1 out | grep -q '^method,id,op,runs,'; ok 'CSV has a head'
 run --dot demo.pte

@@ -99,7 +99,7 @@ static const struct {
 	{ true, { .kind = VERDICT_TAKES }, "none", 8388608, NULL },
 	{ true, { .kind = VERDICT_NO_RULE, .code = "no_rule", .text = "XNNPACK has no rule for sum" }, "fold", 8388608,
 	  "Computes a weight; the fold removes it." },
-	{ true, { .kind = VERDICT_DECLINES, .code = "argument", .text = "exponent is 0.5, XNNPACK takes 2" }, "fold", 128,
+	{ true, { .kind = VERDICT_DECLINES, .code = "argument", .text = "exponent is \"0.5\", XNNPACK takes 2" }, "fold", 128,
 	  "Computes a weight; the fold removes it." },
 	{ true, { .kind = VERDICT_TAKES }, "none", 128, NULL },
 	{ true, { .kind = VERDICT_TAKES }, "none", 8388608, NULL },

@@ -13,6 +13,7 @@ static void cleaned(void **state)
 		{ "\xff\xfe", "??" },
 		{ "\xc3", "?" },
 		{ "\xc0\xaf", "??" },				/* overlong */
+		{ "\xe0\x80\xaf", "???" },
 		{ "\xed\xa0\x80", "???" },			/* surrogate */
 		{ "\xf4\x90\x80\x80", "????" },			/* beyond U+10FFFF */
 		{ "x\xe2\x80\xae" "fdp.exe", "x?fdp.exe" },	/* right-to-left override */

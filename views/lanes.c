@@ -2,10 +2,11 @@
 
 #include "core/base/str.h"
 
-enum glyph { G_NONE, G_LINE, G_LEAF, G_NODE, G_ENDS_LEFT, G_ENDS_RIGHT, G_READ_LEFT, G_READ_RIGHT, G_CROSS, G_RULE, GLYPHS };
+/* No lane ends to the left of a row's own: the own one is the leftmost that ends. */
+enum glyph { G_NONE, G_LINE, G_LEAF, G_NODE, G_ENDS, G_READ_LEFT, G_READ_RIGHT, G_CROSS, G_RULE, GLYPHS };
 
-static const char *const utf8[GLYPHS] = { " ", "│", "●", "◆", "└", "┘", "├", "┤", "┼", "─" };
-static const char *const ascii7[GLYPHS] = { " ", "|", "o", "*", "`", "'", "|", "|", "+", "-" };
+static const char *const utf8[GLYPHS] = { " ", "│", "●", "◆", "┘", "├", "┤", "┼", "─" };
+static const char *const ascii7[GLYPHS] = { " ", "|", "o", "*", "'", "|", "|", "+", "-" };
 
 /* A lane holds the row whose result still has readers below. */
 struct lanes { int holds[LANES_MAX]; };
@@ -42,8 +43,7 @@ static void mark(const struct lanes *l, const struct lane_row *row, int r, int o
 	for (int i = 0; i < LANES_MAX; i++) {
 		bool read = l->holds[i] >= 0 && reads(&row[r], l->holds[i]), ends = l->holds[i] >= 0 && row[l->holds[i]].last <= r;
 
-		g[i] = l->holds[i] < 0 ? G_NONE : !read ? G_LINE : i < own ? (ends ? G_ENDS_LEFT : G_READ_LEFT) :
-			ends ? G_ENDS_RIGHT : G_READ_RIGHT;
+		g[i] = l->holds[i] < 0 ? G_NONE : !read ? G_LINE : i < own ? G_READ_LEFT : ends ? G_ENDS : G_READ_RIGHT;
 		if (read && i < lo)
 			lo = i;
 		if (read && i > hi)
