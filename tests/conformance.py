@@ -12,12 +12,19 @@ For portable.pte and xnnpack.pte of every case (and the files named in it):
   linear     the linear verdicts are those of case.json (seed cases)
   after      --optimize leaves out no more operators, and makes no more delegates, than it must
   size       the written file is no larger than it may be
-  etrun      the written file runs in the stock runtime, within tolerance
+  bytes      it stores no more tensor bytes than the file it comes from, and no content twice
+  memory     its planned memory is no larger than the exporter's
+  etrun      it loads in the stock runtime, with full verification, and runs within tolerance
+  sizes      where inputs are dynamic, it gives what the unchanged file gives, at small, middle and upper sizes
+  again      --optimize finds nothing more to do in it
+  same       with nothing to apply, the output is the input, byte for byte
 Differences that are known stand in tests/conformance.known, with their reason; one that is listed there and
 does not happen is a failure too.
 """
-import argparse, collections, fnmatch, json, os, subprocess, sys, tempfile
+import argparse, ast, collections, fnmatch, json, os, struct, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
+
+import stored
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -37,6 +44,34 @@ def last_json(text):
     return {}
 
 
+def same_bytes(a, b):
+    with open(a, 'rb') as f, open(b, 'rb') as g:
+        return f.read() == g.read()
+
+
+def npy_shape(path):
+    with open(path, 'rb') as f:
+        head = f.read(10)
+        return list(ast.literal_eval(f.read(struct.unpack_from('<H', head, 8)[0]).decode())['shape'])
+
+
+def npy_resized(path, shape, out):
+    """Elements of PATH over and over, in another shape."""
+    with open(path, 'rb') as f:
+        b = f.read()
+    head = 10 + struct.unpack_from('<H', b, 8)[0]
+    info = ast.literal_eval(b[10:head].decode())
+    each, n = int(info['descr'][2:]), 1
+    for d in shape:
+        n *= d
+    info['shape'] = tuple(shape)
+    text = repr(info).encode()
+    text += b' ' * (63 - (10 + len(text)) % 64) + b'\n'
+    with open(out, 'wb') as f:
+        f.write(b[:8] + struct.pack('<H', len(text)) + text + (b[head:] * (n * each // max(len(b) - head, 1) + 1))[:n * each])
+    return out
+
+
 class Case:
     def __init__(self, root, name, opt):
         self.dir, self.name, self.opt = os.path.join(root, name), name, opt
@@ -49,15 +84,16 @@ class Case:
     def path(self, name):
         return os.path.join(self.dir, name)
 
+    def sequence(self):
+        if 'sequence' in self.info:
+            return self.info['sequence']
+        if 'methods' in self.info:
+            return [dict(m, method=k) for k, m in self.info['methods'].items()]
+        return [{'method': 'forward', 'inputs': self.info['inputs'], 'outputs': self.info['outputs']}]
+
     def calls(self):
         """The words that tell etrun and tool_run what to call."""
-        if 'sequence' in self.info:
-            seq = self.info['sequence']
-        elif 'methods' in self.info:
-            seq = [dict(m, method=k) for k, m in self.info['methods'].items()]
-        else:
-            seq = [{'method': 'forward', 'inputs': self.info['inputs'], 'outputs': self.info['outputs']}]
-        for c in seq:
+        for c in self.sequence():
             yield '--call'
             yield c['method']
             for f in c['inputs']:
@@ -150,6 +186,84 @@ class Case:
             if b['delegates_max'] is not None and len(m['delegates']) > b['delegates_max']:
                 self.fail('after', file, f'{m["name"]} has {len(m["delegates"])} delegates, at most {b["delegates_max"]}')
 
+    def check_bytes(self, file, out, data):
+        """data: what the written program needs."""
+        x = self.info['files'].get('xnnpack.pte', {})
+        if 'bytes' in x and os.path.getsize(out) > max(x['bytes'], self.info['files'][file]['bytes']) + 1024:
+            self.fail('size', file, f'{os.path.getsize(out)} bytes, xnnpack.pte has {x["bytes"]}')
+        was, now = stored.content_bytes([self.path(file)] + self.data(file)), stored.content_bytes([out] + data)
+        twice = 0 if same_bytes(out, self.path(file)) else stored.Stored(out).twice()
+        if now > was:
+            self.fail('bytes', file, f'{now} tensor bytes, {file} has {was}')
+        if twice:
+            self.fail('bytes', file, f'{twice} tensor bytes are in the file twice')
+
+    def check_memory(self, file, out):
+        """Methods with delegates as the exporter makes them; a method that stayed as it was has its own plan."""
+        bound = {}
+        for f in ('xnnpack.pte', file):
+            if os.path.exists(self.path(f)) and 'methods' in self.info['files'].get(f, {}):
+                for m, n in stored.Stored(self.path(f)).planned.items():
+                    bound.setdefault(m, n)
+        for m, n in stored.Stored(out).planned.items():
+            if n > bound[m]:
+                self.fail('memory', file, f'{m} plans {n} bytes, the exporter {bound[m]}')
+
+    def shapes(self, m, inputs):
+        """Shapes to run a method at: dynamic dimensions as the example has them, and other sizes. Equal sizes at
+        equal bounds are taken for one symbol."""
+        have = [npy_shape(self.path(f)) for f in inputs]
+        bounds = [i['shape'] if i.get('dynamic') else h for i, h in zip(m['inputs'], have)]
+        symbols = {(d, b) for h, bound in zip(have, bounds) for d, b in zip(h, bound) if d != b}
+        for pick in (lambda d, b: 1, lambda d, b: 2, lambda d, b: min(d, max(1, b // 2)), lambda d, b: (d + b) // 2,
+                     lambda d, b: b):
+            yield [[pick(d, b) if (d, b) in symbols else d for d, b in zip(h, bound)] for h, bound in zip(have, bounds)] \
+                if symbols else None
+
+    def check_sizes(self, file, r, out, data, folder):
+        """The unchanged file decides which sizes a method admits."""
+        for m in r['methods']:
+            call = next((c for c in self.sequence() if c['method'] == m['name']), None)
+            if not call or not any(i.get('dynamic') for i in m['inputs']):
+                continue
+            ran = 0
+            for k, shapes in enumerate(self.shapes(m, call['inputs'])):
+                if not shapes:
+                    break
+                prefix = os.path.join(folder, f'{self.name.replace("/", "-")}-{file}-{m["name"]}-{k}-')
+                argv = ['--call', m['name']]
+                for i, (f, shape) in enumerate(zip(call['inputs'], shapes)):
+                    argv += ['--in', npy_resized(self.path(f), shape, f'{prefix}in{i}.npy')]
+                code, _, _ = run([self.opt.etrun, self.path(file), '--out', prefix + 'out'] +
+                                 [w for d in self.data(file) for w in ('--data', d)] + argv)
+                if code:
+                    continue
+                ran += 1
+                for i in range(len(m['outputs'])):
+                    argv += ['--expect', f'{prefix}out0_{i}.npy'] if os.path.exists(f'{prefix}out0_{i}.npy') else []
+                code, o, _ = run([self.opt.etrun, out, '--tol', str(self.file_tolerance())] +
+                                 [w for d in data for w in ('--data', d)] + argv)
+                if code:
+                    self.fail('sizes', file, f'{m["name"]} at {shapes}: exit {code} {o.strip()}')
+            if not ran:
+                self.fail('sizes', file, f'{m["name"]} was not tried at another size')
+
+    def check_same(self, file, folder):
+        copy = os.path.join(folder, self.name.replace('/', '-') + '-same-' + file)
+        r, why = self.report(['-o', copy, self.path(file)] + self.data(file))
+        if not r:
+            return self.fail('same', file, why)
+        if not same_bytes(copy, self.path(file)):
+            self.fail('same', file, 'other bytes')
+
+    def check_again(self, file, out, data, folder):
+        again = os.path.join(folder, self.name.replace('/', '-') + '-again-' + file)
+        r, why = self.report(['--optimize', '-o', again, '--allow-worse', out] + data)
+        if not r:
+            return self.fail('again', file, why)
+        if not same_bytes(again, out):
+            self.fail('again', file, f'applied {r["result"]["applied"]} once more')
+
     def check_written(self, file, folder):
         out = os.path.join(folder, self.name.replace('/', '-') + '-' + file)
         r, why = self.report(['--optimize', '-o', out, '--allow-worse', '--tolerance', str(self.file_tolerance()), self.path(file)] +
@@ -157,20 +271,19 @@ class Case:
         if not r:
             return self.fail('after', file, why)
         self.check_after(file, r)
-        x = self.info['files'].get('xnnpack.pte', {})
-        if 'bytes' in x and os.path.getsize(out) > max(x['bytes'], self.info['files'][file]['bytes']) + 1024:
-            self.fail('size', file, f'{os.path.getsize(out)} bytes, xnnpack.pte has {x["bytes"]}')
         data = self.data(file)
         for d in data[:]:
             changed = f'{os.path.splitext(out)[0]}.{os.path.basename(d)}'
             if os.path.exists(changed):
                 data[data.index(d)] = changed
+        self.check_bytes(file, out, data)
+        self.check_memory(file, out)
+        self.check_again(file, out, data, folder)
+        self.check_same(file, folder)
         if not self.opt.etrun or any(k in self.info['files'][file] for k in ('run_error', 'runtime_error')):
             return
-        argv = [self.opt.etrun, out]
-        for d in data:
-            argv += ['--data', d]
-        self.judge('etrun', file, argv, self.file_tolerance())
+        self.judge('etrun', file, [self.opt.etrun, out] + [w for d in data for w in ('--data', d)], self.file_tolerance())
+        self.check_sizes(file, r, out, data, folder)
 
     def check_file(self, file, folder):
         f = self.info['files'].get(file, {})

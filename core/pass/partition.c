@@ -1,6 +1,7 @@
 #include "core/pass/partition_parts.h"
 
 #include "core/pass/recompose.h"
+#include "core/pass/restate.h"
 #include "core/format/xgraph.h"
 #include "core/xnn/check.h"
 
@@ -181,7 +182,7 @@ bool partition_apply_all(struct graph *const *g, int ngraphs, struct error *err)
 			continue;
 		p.method[p.nmethods].g = g[i];
 		p.method[p.nmethods].repair = true;
-		ok = recompose_apply(g[i], err) >= 0;
+		ok = recompose_apply(g[i], err) >= 0 && restate_apply(g[i], err);
 		role_find(&p, &p.method[p.nmethods++]);
 	}
 	if (ok)

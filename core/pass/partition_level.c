@@ -150,6 +150,39 @@ static bool find_units(struct partition *p, struct method *m, const int *root, s
 	return ok;
 }
 
+/* A view that is elided costs nothing where it is: it only goes into a delegate that it would lie in the middle of,
+ * between nodes that run there. One that the file does not elide may be of an input without memory, or of state:
+ * there it would be a call. */
+static bool is_free_view(const struct method *m, const int *root, const struct node *n)
+{
+	const struct value *in = n->op->flags & OP_VIEW && n->group < 0 ? node_input(n, 0) : NULL;
+	enum value_kind kind = in ? m->g->value[root[in->id]]->kind : VALUE_STATE;
+
+	return in && m->level[n->order] >= 0 && !n->out[0]->noutputs && !in->dynamic && !n->out[0]->dynamic &&
+	       kind != VALUE_STATE && (n->origin.kind == ORIGIN_VIEW || kind == VALUE_NODE);
+}
+
+static bool is_read_in_level(const struct method *m, const struct node *n)
+{
+	for (int i = 0; i < n->out[0]->nuses; i++)
+		if (m->level[n->out[0]->use[i].node->order] == m->level[n->order])
+			return true;
+	return false;
+}
+
+static void leave_free_views(struct method *m, const int *root)
+{
+	for (const struct node *n = m->g->first; n; n = n->next) {
+		const struct value *in = node_input(n, 0);
+
+		if (is_free_view(m, root, n) && !(in->def && m->level[in->def->order] == m->level[n->order]))
+			m->level[n->order] = -1;
+	}
+	for (const struct node *n = m->g->last; n; n = n->prev)
+		if (is_free_view(m, root, n) && !is_read_in_level(m, n))
+			m->level[n->order] = -1;
+}
+
 bool level_find(struct partition *p, struct method *m, struct error *err)
 {
 	int nslots = count_slots(m->g);
@@ -170,12 +203,13 @@ bool level_find(struct partition *p, struct method *m, struct error *err)
 			sum_node(&w, units.at[i].node[k], units.at[i].group);
 		settle(&w, &units.at[i]);
 	}
-	m->nlevels = 0;
-	for (const struct node *n = m->g->first; n; n = n->next) {
+	for (const struct node *n = m->g->first; n; n = n->next)
 		if (!is_taken(m, n))
 			m->level[n->order] = -1;
-		else if (m->level[n->order] >= m->nlevels)
+	leave_free_views(m, w.root);
+	m->nlevels = 0;
+	for (const struct node *n = m->g->first; n; n = n->next)
+		if (m->level[n->order] >= m->nlevels)
 			m->nlevels = m->level[n->order] + 1;
-	}
 	return true;
 }
