@@ -490,6 +490,79 @@ static struct value *hardswish(struct lab *lab, struct value *x, double three, d
 	return lab_node(lab, "aten.div.Tensor", V(v), V(c6));
 }
 
+/* XNNPACK has no squeeze, and an unsqueeze at the end only: as view_copy they do not part a delegate. */
+static void a_view_in_the_middle_parts_no_delegate(void **state)
+{
+	LAB;
+	struct value *a = RELU(lab_input(lab, F, SIZES(3, 1, 4))), *b = lab_node(lab, "aten.squeeze_copy.dims", V(a), INTS(1));
+
+	lab_output(lab, RELU(lab_node(lab, "aten.unsqueeze_copy.default", V(RELU(b)), I(0))));
+	apply(lab);
+	assert_int_equal(delegates(lab->g), 1);
+	assert_int_equal(left_out(lab->g), 0);
+	assert_int_equal(count(lab->g, "aten.view_copy.default"), 2);
+	lab_free(lab);
+}
+
+static void a_view_that_xnnpack_would_not_take_stays_what_it_is(void **state)
+{
+	LAB;
+	struct value *a = lab_input(lab, DTYPE_I64, SIZES(3, 4)), *x = lab_input(lab, F, SIZES(3, 4)), *b, *c;
+
+	x->dynamic = true;
+	b = lab_node(lab, "aten.unsqueeze_copy.default", V(a), I(0));
+	c = lab_node(lab, "aten.unsqueeze_copy.default", V(x), I(0));
+	c->dynamic = true;
+	lab_output(lab, b);
+	lab_output(lab, c);
+	apply(lab);
+	assert_int_equal(count(lab->g, "aten.unsqueeze_copy.default"), 2);
+	assert_int_equal(left_out(lab->g), 2);
+	lab_free(lab);
+}
+
+/* At the edge of a delegate a view costs nothing outside, and a copy inside. */
+static void a_view_at_the_edge_stays_outside(void **state)
+{
+	LAB;
+	struct value *first = lab_node(lab, "aten.unsqueeze_copy.default", INPUT(3, 4), I(0)), *last;
+
+	first->def->origin.kind = ORIGIN_VIEW;
+	last = lab_node(lab, "aten.squeeze_copy.dims", V(RELU(first)), INTS(0));
+	lab_output(lab, SUM(last));
+	apply(lab);
+	assert_int_equal(delegates(lab->g), 1);
+	assert_int_equal(left_out(lab->g), 3);
+	assert_int_equal(count(lab->g, "aten.view_copy.default"), 2);
+	lab_free(lab);
+}
+
+/* Where the view would be a call of its own: of an input that may have no memory, of state, for the caller, of sizes
+ * that are known only at run time. */
+static void a_view_that_is_not_free_goes_along(void **state)
+{
+	LAB;
+	struct value *s = graph_value(lab->g, VALUE_STATE, F, 2, (int64_t[]){ 3, 4 });
+	struct value *a = lab_node(lab, "aten.view_copy.default", V(s), INTS(4, 3));
+	struct value *b = lab_node(lab, "aten.unsqueeze_copy.default", INPUT(3, 4), I(0)), *x = lab_input(lab, F, SIZES(3, 4)), *c;
+
+	s->name = "state";
+	s->state_slot = 0;
+	a->def->origin.kind = ORIGIN_VIEW;
+	x->dynamic = true;
+	c = RELU(x);
+	c->dynamic = true;
+	c = lab_node(lab, "aten.view_copy.default", V(c), INTS(-1));
+	c->dynamic = true;
+	lab_output(lab, lab_node(lab, "aten.view_copy.default", V(RELU(a)), INTS(12)));
+	lab_output(lab, RELU(b));
+	lab_output(lab, SUM(c));
+	apply(lab);
+	assert_int_equal(left_out(lab->g), 1);
+	assert_int_equal(delegates(lab->g), 1);
+	lab_free(lab);
+}
+
 static void hardswish_is_put_together(void **state)
 {
 	LAB;
@@ -589,6 +662,10 @@ int main(void)
 		cmocka_unit_test(linears_are_put_together),
 		cmocka_unit_test(what_is_no_linear_stays),
 		cmocka_unit_test(views_that_mix_rows_stay),
+		cmocka_unit_test(a_view_in_the_middle_parts_no_delegate),
+		cmocka_unit_test(a_view_that_xnnpack_would_not_take_stays_what_it_is),
+		cmocka_unit_test(a_view_at_the_edge_stays_outside),
+		cmocka_unit_test(a_view_that_is_not_free_goes_along),
 		cmocka_unit_test(hardswish_is_put_together),
 		cmocka_unit_test(prelu_is_put_together),
 		cmocka_unit_test(fifty_thousand_nodes_in_a_second),
