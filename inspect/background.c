@@ -59,7 +59,8 @@ static bool begin(struct background *b, struct session *s, bool timed, struct er
 	s->nverify = 0;
 	for (int m = 0; m < s->program->nmethods && s->current; m++)
 		for (int after = 0; after < 2; after++)
-			vec_push(&b->mem, &b->queue, ((struct background_job){ after ? s->current : 0, m, ENGINE_FILED, true }));
+			vec_push(&b->mem, &b->queue,
+				 ((struct background_job){ after ? s->current : 0, m, ENGINE_FILED, true }));
 	for (int v = 0; timed && v <= s->current; v += s->current ? s->current : 1)
 		for (int m = 0; m < s->program->nmethods; m++)
 			for (int e = 0; e < ENGINES; e++)
@@ -142,7 +143,8 @@ void background_what(const struct background *b, char *buf, size_t bytes, double
 {
 	const struct background_job *j = current(b);
 
-	snprintf(buf, bytes, "%s %s %s, %s", j->outputs ? "outputs of" : "timing", b->s->program->method[j->method]->method,
+	snprintf(buf, bytes, "%s %s %s, %s", j->outputs ? "outputs of" : "timing",
+		 b->s->program->method[j->method]->method,
 		 j->version ? "after" : "before", engine_names[j->engine]);
 	*part = worker_progress(b->worker);
 }

@@ -26,7 +26,8 @@ static json_t *find_report(json_t *root, const char *path)
 	for (size_t i = 0; i < json_array_size(root); i++) {
 		json_t *o = json_array_get(root, i);
 
-		if (!strcmp(base_name(json_string_value(json_object_get(json_object_get(o, "file"), "path"))), base_name(path)))
+		if (!strcmp(base_name(json_string_value(json_object_get(json_object_get(o, "file"), "path"))),
+			    base_name(path)))
 			return o;
 	}
 	return NULL;
@@ -58,10 +59,12 @@ static double old_median(json_t *report, const char *method)
 
 	for (size_t i = 0; i < json_array_size(bench); i++) {
 		json_t *o = json_array_get(bench, i), *median = json_object_get(o, "median_ms");
-		bool whole = !json_is_string(json_object_get(o, "module")) && !json_is_string(json_object_get(o, "op")) &&
+		bool whole = !json_is_string(json_object_get(o, "module")) &&
+			!json_is_string(json_object_get(o, "op")) &&
 			!json_is_string(json_object_get(o, "node"));
 
-		if (whole && has_text(o, "method", method) && has_text(o, "state", state) && has_text(o, "engine", "filed"))
+		if (whole && has_text(o, "method", method) && has_text(o, "state", state) &&
+		    has_text(o, "engine", "filed"))
 			return json_is_number(median) ? json_number_value(median) : -1;
 	}
 	return -1;
@@ -107,9 +110,11 @@ bool baseline_read(struct report *r, const char *path, struct arena *a, struct e
 	schema = json_string_value(json_object_get(old, "schema"));
 	if (!schema || strcmp(schema, REPORT_SCHEMA)) {
 		json_decref(root);
-		return error_set(err, ERROR_FORMAT, "%s: holds no report of %s with schema %s", path, look_path(r->s), REPORT_SCHEMA);
+		return error_set(err, ERROR_FORMAT, "%s: holds no report of %s with schema %s", path, look_path(r->s),
+				 REPORT_SCHEMA);
 	}
-	n = judged(old) == old ? json_object_get(json_object_get(old, "file"), "bytes") : json_object_get(judged(old), "bytes");
+	n = judged(old) == old ? json_object_get(json_object_get(old, "file"), "bytes") :
+		json_object_get(judged(old), "bytes");
 	vec_push(a, &list, ((struct change){ "bytes of the program", json_number_value(n),
 		 (double)(v->has_emitted ? v->emitted.program.bytes : r->s->program->file.bytes) }));
 	for (int m = 0; m < r->s->program->nmethods; m++) {
@@ -122,7 +127,8 @@ bool baseline_read(struct report *r, const char *path, struct arena *a, struct e
 		vec_push(a, &list, ((struct change){ arena_printf(a, "%s: kernel calls left out", name),
 			 (double)json_array_size(json_object_get(was, "left_out")), v->facts[m].nleft_out }));
 		if (before >= 0 && now >= 0)
-			vec_push(a, &list, ((struct change){ arena_printf(a, "%s: median ms as filed", name), before, now }));
+			vec_push(a, &list, ((struct change){ arena_printf(a, "%s: median ms as filed", name), before,
+							     now }));
 	}
 	json_decref(root);
 	r->change = list.at;

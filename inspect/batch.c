@@ -97,7 +97,8 @@ static void add_folder(struct batch *b, const char *path)
 		size_t n = strlen(e->d_name);
 
 		if (n > 4 && !strcmp(e->d_name + n - 4, ".pte"))
-			vec_push(&b->mem, &b->models, ((struct model_path){ .path = arena_printf(&b->mem, "%s/%s", path, e->d_name) }));
+			vec_push(&b->mem, &b->models,
+				 ((struct model_path){ .path = arena_printf(&b->mem, "%s/%s", path, e->d_name) }));
 	}
 	closedir(d);
 	if (b->models.n == first)
@@ -122,7 +123,8 @@ static bool find_models(struct batch *b)
 	}
 	b->array = b->array || b->models.n > 1;
 	if (b->models.n > 1 && (b->o->output || b->o->trace)) {
-		complain(b, EXIT_USAGE, "%s needs exactly one program, not %d; see etinspect --help", b->o->output ? "-o" : "--trace",
+		complain(b, EXIT_USAGE, "%s needs exactly one program, not %d; see etinspect --help",
+			 b->o->output ? "-o" : "--trace",
 			 b->models.n);
 		return false;
 	}
@@ -200,7 +202,8 @@ static const struct stats *filed_stats(const struct session *s, int version, int
 	for (int i = 0; i < s->nbench; i++) {
 		const struct bench_row *row = &s->bench[i];
 
-		if (row->version == version && row->method == method && !row->subject && row->engine == ENGINE_FILED && !row->failed)
+		if (row->version == version && row->method == method && !row->subject &&
+		    row->engine == ENGINE_FILED && !row->failed)
 			return &row->stats;
 	}
 	return NULL;
@@ -245,7 +248,8 @@ static const char *why_not_written(struct batch *b, const struct session *s, con
 		return r->failed;
 	for (int i = 0; i < s->nverify; i++)
 		if (!s->verify[i].ok && (b->o->verify || !strcmp(s->verify[i].pair, "before-after")))
-			return arena_printf(&b->mem, "output %d of %s, %s, differs by %g, tolerance %g", s->verify[i].output,
+			return arena_printf(&b->mem, "output %d of %s, %s, differs by %g, tolerance %g",
+					    s->verify[i].output,
 					    s->program->method[s->verify[i].method]->method, s->verify[i].pair,
 					    s->verify[i].max_abs_diff, s->run.tolerance);
 	if (!b->o->allow_worse && s->current && after > before)
@@ -356,12 +360,15 @@ static void judge(struct batch *b, struct report *r)
 	budget_check(r, b->o->fail_on.at, b->o->fail_on.n, &b->mem);
 	for (int i = 0; i < r->nbudgets; i++)
 		if (!r->budget[i].ok)
-			complain(b, EXIT_BUDGET, "%s: budget %s is broken: %s", look_path(s), r->budget[i].rule, r->budget[i].known ?
+			complain(b, EXIT_BUDGET, "%s: budget %s is broken: %s", look_path(s), r->budget[i].rule,
+				 r->budget[i].known ?
 				 arena_printf(&b->mem, "%g", r->budget[i].value) : "the value is not known");
 	for (int i = 0; b->o->verify && i < s->nverify; i++)
 		if (!s->verify[i].ok)
-			complain(b, EXIT_RUN, "%s: output %d of %s, %s, differs by %g, tolerance %g", look_path(s), s->verify[i].output,
-				 s->program->method[s->verify[i].method]->method, s->verify[i].pair, s->verify[i].max_abs_diff,
+			complain(b, EXIT_RUN, "%s: output %d of %s, %s, differs by %g, tolerance %g", look_path(s),
+				 s->verify[i].output,
+				 s->program->method[s->verify[i].method]->method, s->verify[i].pair,
+				 s->verify[i].max_abs_diff,
 				 s->run.tolerance);
 }
 
@@ -370,7 +377,8 @@ static void no_report(struct batch *b, int status, const char *path, const struc
 {
 	complain(b, status, "%s", err->text);
 	if (b->o->format == FORMAT_JSON)
-		print_json(b, json_pack("{s:s, s:{s:o, s:n, s:[]}, s:o}", "schema", REPORT_SCHEMA, "file", "path", report_string(path),
+		print_json(b, json_pack("{s:s, s:{s:o, s:n, s:[]}, s:o}", "schema", REPORT_SCHEMA, "file", "path",
+					report_string(path),
 			   "bytes", "data", "error", report_string(err->text)));
 }
 
@@ -379,7 +387,8 @@ static void one_session(struct batch *b, struct session *s)
 	const struct options *o = b->o;
 	struct error err = { 0 };
 	struct fold_preview *preview = NULL;
-	struct report r = { .s = s, .xnnpack = live_version(), .method = o->method.at, .nmethods = o->method.n, .table = o->table,
+	struct report r = { .s = s, .xnnpack = live_version(), .method = o->method.at, .nmethods = o->method.n,
+			    .table = o->table,
 		.by = o->by, .explain = o->explain, .hash = o->hash, .applied = o->apply.n > 0 };
 
 	if (!has_methods(o, s, &err)) {

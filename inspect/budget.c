@@ -150,7 +150,8 @@ bool budget_parse(struct budget_rule *rule, const char *text, struct error *err)
 		if (!row->has_limit)
 			return number ? error_set(err, ERROR_REFUSED, "--fail-on %s takes no number", row->name) : true;
 		if (!number)
-			return error_set(err, ERROR_REFUSED, "--fail-on %s needs a limit, as in %s>10", row->name, row->name);
+			return error_set(err, ERROR_REFUSED, "--fail-on %s needs a limit, as in %s>10", row->name,
+					 row->name);
 		rule->limit = strtod(number, &end);
 		while (*end == ' ')
 			end++;

@@ -8,7 +8,8 @@ static void back_to(struct session *s, int version)
 		;
 }
 
-bool edits_apply(struct edits *e, struct session *s, const enum apply_step *step, int n, bool *changed, struct error *err)
+bool edits_apply(struct edits *e, struct session *s, const enum apply_step *step, int n, bool *changed,
+		 struct error *err)
 {
 	int before = s->current;
 	bool fine = true;

@@ -11,7 +11,8 @@ struct edits {
 };
 
 /* Applies steps in order, as one edit. *changed: whether anything did; on failure nothing has. */
-bool edits_apply(struct edits *e, struct session *s, const enum apply_step *step, int n, bool *changed, struct error *err);
+bool edits_apply(struct edits *e, struct session *s, const enum apply_step *step, int n, bool *changed,
+		 struct error *err);
 bool edits_undo(struct edits *e, struct session *s);	/* false: nothing to undo */
 bool edits_redo(struct edits *e, struct session *s);
 bool edits_unsaved(const struct edits *e, const struct session *s);

@@ -4,7 +4,8 @@
 #include <string.h>
 
 static const struct { const char *name; struct key key; } named[] = {
-	{ "down", { KEY_DOWN, true } }, { "up", { KEY_UP, true } }, { "left", { KEY_LEFT, true } }, { "right", { KEY_RIGHT, true } },
+	{ "down", { KEY_DOWN, true } }, { "up", { KEY_UP, true } }, { "left", { KEY_LEFT, true } },
+	{ "right", { KEY_RIGHT, true } },
 	{ "pgdn", { KEY_NPAGE, true } }, { "pgup", { KEY_PPAGE, true } }, { "home", { KEY_HOME, true } },
 	{ "end", { KEY_END, true } }, { "backtab", { KEY_BTAB, true } }, { "f1", { KEY_F(1), true } },
 	{ "backspace", { KEY_BACKSPACE, true } }, { "enter", { '\r', false } }, { "tab", { '\t', false } },

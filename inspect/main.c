@@ -46,7 +46,8 @@ static int about(const struct options *o)
 	if (o->help)
 		options_help(&t.s);
 	else if (o->version)
-		text_add(&t, "etinspect %s, XNNPACK %s here, rules of %s\n", REPORT_VERSION, live_version(), REPORT_RULES);
+		text_add(&t, "etinspect %s, XNNPACK %s here, rules of %s\n", REPORT_VERSION, live_version(),
+			 REPORT_RULES);
 	else
 		report_list_ops(&t);
 	return print(&t);
@@ -73,7 +74,8 @@ static bool is_one_file(const struct options *o)
 {
 	struct stat st;
 
-	return !o->model.n || (strcmp(o->model.at[0].path, "-") && !(stat(o->model.at[0].path, &st) == 0 && S_ISDIR(st.st_mode)));
+	return !o->model.n || (strcmp(o->model.at[0].path, "-") &&
+			       !(stat(o->model.at[0].path, &st) == 0 && S_ISDIR(st.st_mode)));
 }
 
 /* With a standard descriptor closed, the next file would take its place and get what is printed. */

@@ -46,7 +46,8 @@ static bool number(const char *option, const char *value, double min, double max
 	double d = strtod(value, &end);
 
 	if (end == value || *end || !(d >= min && d <= max))
-		return error_set(err, ERROR_REFUSED, "--%s takes a number from %g to %g, not '%s'", option, min, max, value);
+		return error_set(err, ERROR_REFUSED, "--%s takes a number from %g to %g, not '%s'", option, min, max,
+				 value);
 	*out = d;
 	return true;
 }
@@ -59,7 +60,8 @@ static bool whole(const char *option, const char *value, long min, long max, int
 	errno = 0;
 	n = strtol(value, &end, 10);
 	if (end == value || *end || errno || n < min || n > max)
-		return error_set(err, ERROR_REFUSED, "--%s takes a whole number from %ld to %ld, not '%s'", option, min, max, value);
+		return error_set(err, ERROR_REFUSED, "--%s takes a whole number from %ld to %ld, not '%s'", option,
+				 min, max, value);
 	*out = (int)n;
 	return true;
 }
@@ -124,7 +126,8 @@ static bool set_table(struct options *o, const char *value, struct error *err)
 
 static bool apply_word(struct options *o, const char *word, struct error *err)
 {
-	static const char *const words[] = { [APPLY_FOLD] = "fold", [APPLY_LINEAR] = "linear", [APPLY_PARTITION] = "partition", NULL };
+	static const char *const words[] = { [APPLY_FOLD] = "fold", [APPLY_LINEAR] = "linear",
+					     [APPLY_PARTITION] = "partition", NULL };
 	int which;
 
 	if (!is_one_of(word, words, &which))
@@ -160,7 +163,8 @@ static bool set_by(struct options *o, const char *value, struct error *err)
 
 static bool set_color(struct options *o, const char *value, struct error *err)
 {
-	static const char *const words[] = { [COLOR_AUTO] = "auto", [COLOR_NEVER] = "never", [COLOR_ALWAYS] = "always", NULL };
+	static const char *const words[] = { [COLOR_AUTO] = "auto", [COLOR_NEVER] = "never",
+					     [COLOR_ALWAYS] = "always", NULL };
 	int which = COLOR_ALWAYS;
 
 	if (value && !is_one_of(value, words, &which))
@@ -255,7 +259,8 @@ static bool set_shape(struct options *o, const char *value, struct error *err)
 	memset(&r->shape[r->nshapes], 0, sizeof *r->shape);
 	r->shape[r->nshapes].method = colon ? arena_printf(&o->mem, "%.*s", (int)(colon - value), value) : NULL;
 	if (!read_shape(&r->shape[r->nshapes++].shape, colon ? colon + 1 : value))
-		return error_set(err, ERROR_REFUSED, "--shape takes [METHOD:]INPUT=SIZE,SIZE,... (inputs count from 0), not '%s'", value);
+		return error_set(err, ERROR_REFUSED,
+				 "--shape takes [METHOD:]INPUT=SIZE,SIZE,... (inputs count from 0), not '%s'", value);
 	return true;
 }
 
@@ -272,8 +277,10 @@ static bool set_fail_on(struct options *o, const char *value, struct error *err)
 	return each_word(o, "fail-on", value, fail_on_word, err);
 }
 
-#define FLAG(name) static bool set_##name(struct options *o, const char *value, struct error *err) { o->name = true; return true; }
-#define TEXT(name) static bool set_##name(struct options *o, const char *value, struct error *err) { o->name = value; return true; }
+#define SET(name, what) \
+	static bool set_##name(struct options *o, const char *value, struct error *err) { o->name = what; return true; }
+#define FLAG(name) SET(name, true)
+#define TEXT(name) SET(name, value)
 FLAG(force) FLAG(allow_worse) FLAG(bench) FLAG(verify) FLAG(hash) FLAG(help) FLAG(version) FLAG(list_ops)
 TEXT(trace) TEXT(baseline)
 
@@ -281,7 +288,8 @@ const struct option_row option_table[] = {
 	{ .help = "Looking" },
 	{ "report", 0, "[=FORMAT]", "print a report and exit: text, json, markdown or csv", set_report },
 	{ "method", 0, "NAME", "one method only (repeatable; default all)", set_method },
-	{ "explain", 0, "NODE", "one node in full, by id or by operator name: every rule with its outcome", set_explain },
+	{ "explain", 0, "NODE", "one node in full, by id or by operator name: every rule with its outcome",
+	  set_explain },
 	{ "table", 0, "NAME", "as CSV: nodes, fold, linear, bench or constants", set_table },
 	{ "dot", 0, NULL, "the graph for Graphviz", set_dot },
 	{ "hash", 0, NULL, "SHA-256 of the files and of each constant in the report", set_hash },
@@ -419,7 +427,8 @@ void options_free(struct options *o)
 
 bool options_batch(const struct options *o)
 {
-	return o->format != FORMAT_AUTO || o->apply.n || o->output || o->bench || o->verify || o->explain || o->fail_on.n ||
+	return o->format != FORMAT_AUTO || o->apply.n || o->output || o->bench || o->verify || o->explain ||
+		o->fail_on.n ||
 		o->baseline || o->hash || o->model.n > 1;
 }
 
@@ -435,7 +444,8 @@ static void help_row(struct str *s, const struct option_row *r)
 	else
 		n = snprintf(left, sizeof left, "  --%s", r->name);
 	if (r->value)
-		snprintf(left + n, sizeof left - (size_t)n, "%s%s", r->value[0] == '[' && r->value[1] == '=' ? "" : " ", r->value);
+		snprintf(left + n, sizeof left - (size_t)n, "%s%s", r->value[0] == '[' && r->value[1] == '=' ? "" :
+			 " ", r->value);
 	str_addf(s, "%-26s", left);
 	for (const char *at = r->help; *at;) {	/* folded at 80 columns */
 		size_t fit = strlen(at);

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void prompt_ask(struct prompt *p, const char *question, const char *suggestion, void (*done)(void *ctx, const char *answer), void *ctx)
+void prompt_ask(struct prompt *p, const char *question, const char *suggestion,
+		void (*done)(void *ctx, const char *answer), void *ctx)
 {
 	*p = (struct prompt){ .open = true, .done = done, .ctx = ctx };
 	snprintf(p->question, sizeof p->question, "%s", question);

@@ -12,7 +12,8 @@ struct prompt {
 	void *ctx;
 };
 
-void prompt_ask(struct prompt *p, const char *question, const char *suggestion, void (*done)(void *ctx, const char *answer), void *ctx);
+void prompt_ask(struct prompt *p, const char *question, const char *suggestion,
+		void (*done)(void *ctx, const char *answer), void *ctx);
 /* done is called (with "y") for yes only. */
 void prompt_confirm(struct prompt *p, const char *question, void (*done)(void *ctx, const char *answer), void *ctx);
 void prompt_key(struct prompt *p, struct key k);

@@ -74,7 +74,8 @@ static void note(const char *capability)
 
 bool terminal_open(struct error *err)
 {
-	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT }, crashing[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
+	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT },
+		crashing[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
 
 	tcgetattr(STDIN_FILENO, &terminal.modes);
 	if (!newterm(NULL, stdout, stdin))

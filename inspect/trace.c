@@ -14,8 +14,8 @@ static void add_method(json_t *events, const struct session *s, int version, int
 	double at = 0;
 
 	str_addf(&name, "%s, %s", f->graph->method, version ? "after" : "before");
-	json_array_append_new(events, json_pack("{s:s, s:s, s:i, s:i, s:{s:o}}", "name", "thread_name", "ph", "M", "pid", 1, "tid", track,
-				     "args", "name", report_string(str_text(&name))));
+	json_array_append_new(events, json_pack("{s:s, s:s, s:i, s:i, s:{s:o}}", "name", "thread_name", "ph", "M",
+						"pid", 1, "tid", track, "args", "name", report_string(str_text(&name))));
 	str_free(&name);
 	for (int i = 0; i < f->nrows; i++) {
 		const struct node_row *r = &f->row[i];
@@ -23,8 +23,9 @@ static void add_method(json_t *events, const struct session *s, int version, int
 		if (r->ms < 0)
 			continue;
 		json_array_append_new(events, json_pack("{s:o, s:s, s:s, s:i, s:i, s:f, s:f, s:{s:o, s:o}}", "name",
-			report_string(r->node->op->name), "cat", look_runs(r), "ph", "X", "pid", 1, "tid", track, "ts", at * 1e3, "dur",
-			r->ms * 1e3, "args", "node", report_string(r->id), "module", report_string(r->module ? r->module : "")));
+			report_string(r->node->op->name), "cat", look_runs(r), "ph", "X", "pid", 1, "tid", track,
+			"ts", at * 1e3, "dur", r->ms * 1e3, "args", "node", report_string(r->id), "module",
+			report_string(r->module ? r->module : "")));
 		at += r->ms;
 	}
 }

@@ -216,7 +216,8 @@ static void apply(struct tui *t, const enum apply_step *step, int n, const char 
 	else if (!changed)
 		say(t, false, "%s", nothing);
 	else
-		say(t, false, "left out %d, now %d; delegates %d, now %d", out, sum(t, left_out), parts, sum(t, delegates));
+		say(t, false, "left out %d, now %d; delegates %d, now %d", out, sum(t, left_out), parts,
+		    sum(t, delegates));
 	if (fine && changed)
 		compare(t);
 }
@@ -228,17 +229,20 @@ static void apply_fold(struct tui *t)
 
 static void apply_linear(struct tui *t)
 {
-	apply(t, (const enum apply_step[]){ APPLY_LINEAR, APPLY_PARTITION }, 2, "nothing to make linear; page 5 says why");
+	apply(t, (const enum apply_step[]){ APPLY_LINEAR, APPLY_PARTITION }, 2,
+	      "nothing to make linear; page 5 says why");
 }
 
 static void apply_partition(struct tui *t)
 {
-	apply(t, (const enum apply_step[]){ APPLY_PARTITION }, 1, "the partition is as good as it can be; page 3 says why");
+	apply(t, (const enum apply_step[]){ APPLY_PARTITION }, 1,
+	      "the partition is as good as it can be; page 3 says why");
 }
 
 static void apply_all(struct tui *t)
 {
-	apply(t, (const enum apply_step[]){ APPLY_LINEAR, APPLY_FOLD, APPLY_PARTITION }, 3, "nothing to fix; page 3 says why");
+	apply(t, (const enum apply_step[]){ APPLY_LINEAR, APPLY_FOLD, APPLY_PARTITION }, 3,
+	      "nothing to fix; page 3 says why");
 }
 
 static void apply_marked(struct tui *t)
@@ -311,7 +315,8 @@ static void write_smaller(void *ctx, const char *answer)
 		write_now(ctx, answer);
 		return;
 	}
-	snprintf(question, sizeof question, "It is larger than before: %s bytes, was %s. Write it? y/n ", text_exact(a, after),
+	snprintf(question, sizeof question, "It is larger than before: %s bytes, was %s. Write it? y/n ",
+		 text_exact(a, after),
 		 text_exact(b, before));
 	prompt_confirm(&t->prompt, question, write_now, t);
 }
@@ -407,7 +412,8 @@ static void stop(struct tui *t)
 static const struct { enum request request; void (*act)(struct tui *t); } acts[] = {
 	{ REQ_BACK, go_back }, { REQ_OPTIMIZE, apply_all }, { REQ_FOLD, apply_fold }, { REQ_LINEAR, apply_linear },
 	{ REQ_PARTITION, apply_partition }, { REQ_MARK, mark }, { REQ_APPLY, apply_marked }, { REQ_UNDO, step_back },
-	{ REQ_REDO, step_forth }, { REQ_WRITE, ask_write }, { REQ_EXPORT, ask_export }, { REQ_BENCH, bench }, { REQ_STOP, stop },
+	{ REQ_REDO, step_forth }, { REQ_WRITE, ask_write }, { REQ_EXPORT, ask_export }, { REQ_BENCH, bench },
+	{ REQ_STOP, stop },
 	{ REQ_QUIT, ask_quit },
 };
 
@@ -482,7 +488,8 @@ static void draw(struct tui *t)
 {
 	char state[128];
 	struct screen_title title = { state, edits_unsaved(&t->edits, t->s) };
-	struct screen_bottom bottom = { t->prompt.open ? t->prompt.question : NULL, t->prompt.answer, t->message, t->bad };
+	struct screen_bottom bottom = { t->prompt.open ? t->prompt.question : NULL, t->prompt.answer, t->message,
+					t->bad };
 
 	edits_describe(t->s, state, sizeof state);
 	t->ui.width = COLS - 1;

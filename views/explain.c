@@ -93,7 +93,8 @@ static void explain_rules(struct text *t, const struct node_row *row)
 		str_free(&s);
 	}
 	if (!row->verdict.nchecks)
-		row_of(t, "rules", row->verdict.kind == VERDICT_NO_RULE ? "XNNPACK has no rule for this operator" : "none");
+		row_of(t, "rules", row->verdict.kind == VERDICT_NO_RULE ? "XNNPACK has no rule for this operator" :
+		       "none");
 }
 
 static const struct fold *fold_at(const struct version *v, const struct node *n)
@@ -111,7 +112,8 @@ static void explain_fix(struct text *t, const struct session *s, const struct ve
 	char a[TEXT_NUMBER], b[TEXT_NUMBER];
 
 	if (f) {
-		str_addf(&line, "the %s is computed by %d nodes: a fold erases %s bytes and adds %s", f->position, f->nnodes,
+		str_addf(&line, "the %s is computed by %d nodes: a fold erases %s bytes and adds %s", f->position,
+			 f->nnodes,
 			 text_exact(a, f->bytes_erased), text_exact(b, f->bytes_added));
 		if (!f->folds)
 			str_addf(&line, "; it stays: %s (%s)", f->text ? f->text : "", f->code ? f->code : "");
@@ -125,7 +127,8 @@ static void explain_fix(struct text *t, const struct session *s, const struct ve
 	str_free(&line);
 }
 
-void explain_node(struct text *t, const struct session *s, const struct version *v, int method, const struct node_row *row)
+void explain_node(struct text *t, const struct session *s, const struct version *v, int method,
+		  const struct node_row *row)
 {
 	const struct graph *g = v->method[method];
 	struct str line = { 0 };
@@ -166,7 +169,8 @@ static bool is_meant(const char *what, const struct node_row *row)
 {
 	char op[64];
 
-	return !strcmp(what, row->id) || !strcmp(what, row->node->op->name) || !strcmp(what, look_op(row->node->op, op, sizeof op)) ||
+	return !strcmp(what, row->id) || !strcmp(what, row->node->op->name) ||
+		!strcmp(what, look_op(row->node->op, op, sizeof op)) ||
 		(row->node->op->kernel_name && !strcmp(what, row->node->op->kernel_name));
 }
 
@@ -239,7 +243,8 @@ static json_t *explained(const struct report *r, const struct graph *g, const st
 	json_object_set_new(o, "constant_only", json_boolean(row->constant_only));
 	json_object_set_new(o, "arguments", args(g, row->node));
 	json_object_set_new(o, "verdict", report_string(look_verdict(row)));
-	json_object_set_new(o, "reason", row->verdict.code ? json_pack("{s:o, s:o}", "code", report_string(row->verdict.code), "text",
+	json_object_set_new(o, "reason", row->verdict.code ? json_pack("{s:o, s:o}", "code",
+		report_string(row->verdict.code), "text",
 		report_string(row->verdict.text ? row->verdict.text : "")) : json_null());
 	json_object_set_new(o, "rules", checks(row));
 	json_object_set_new(o, "story", report_string(row->story));

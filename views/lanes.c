@@ -41,7 +41,8 @@ static void mark(const struct lanes *l, const struct lane_row *row, int r, int o
 	int lo = own, hi = own;
 
 	for (int i = 0; i < LANES_MAX; i++) {
-		bool read = l->holds[i] >= 0 && reads(&row[r], l->holds[i]), ends = l->holds[i] >= 0 && row[l->holds[i]].last <= r;
+		bool read = l->holds[i] >= 0 && reads(&row[r], l->holds[i]);
+		bool ends = l->holds[i] >= 0 && row[l->holds[i]].last <= r;
 
 		g[i] = l->holds[i] < 0 ? G_NONE : !read ? G_LINE : i < own ? G_READ_LEFT : ends ? G_ENDS : G_READ_RIGHT;
 		if (read && i < lo)
@@ -74,7 +75,8 @@ const char **lanes_draw(const struct lane_row *row, int n, bool ascii, struct ar
 		while (own >= 0 && end && g[end - 1] == G_NONE)
 			end--;
 		for (int i = 0; i < end; i++)
-			str_add(&s, own < 0 ? i + 1 == end ? "+" : glyph[l.holds[i] < 0 ? G_NONE : G_LINE] : glyph[g[i]]);
+			str_add(&s, own < 0 ? i + 1 == end ? "+" : glyph[l.holds[i] < 0 ? G_NONE : G_LINE] :
+				glyph[g[i]]);
 		out[r] = arena_string(a, str_text(&s));
 		for (int i = 0; i < LANES_MAX; i++)
 			if (l.holds[i] >= 0 && row[l.holds[i]].last <= r)

@@ -24,7 +24,8 @@ double look_work(const struct node_row *r)
 
 const char *look_runs(const struct node_row *r)
 {
-	static const char *const names[] = { [RUNS_XNNPACK] = "xnnpack", [RUNS_PORTABLE] = "portable", [RUNS_OTHER] = "other" };
+	static const char *const names[] = { [RUNS_XNNPACK] = "xnnpack", [RUNS_PORTABLE] = "portable",
+					     [RUNS_OTHER] = "other" };
 
 	return names[r->runs];
 }
@@ -182,7 +183,8 @@ unsigned look_needs(const char *fix)
 {
 	if (!fix)
 		return 0;
-	return !strcmp(fix, "fold") ? NEED_FOLD | NEED_PARTITION : !strcmp(fix, "linear") ? NEED_LINEAR | NEED_PARTITION :
+	return !strcmp(fix, "fold") ? NEED_FOLD | NEED_PARTITION :
+		!strcmp(fix, "linear") ? NEED_LINEAR | NEED_PARTITION :
 		!strcmp(fix, "partition") ? NEED_PARTITION : 0;
 }
 
@@ -215,7 +217,8 @@ void look_steps(unsigned needs, struct str *out)
 	if ((needs & NEED_FOLD) && (needs & NEED_LINEAR))
 		str_add(out, "--optimize");
 	else if (needs)
-		str_addf(out, "--apply %spartition", needs & NEED_FOLD ? "fold," : needs & NEED_LINEAR ? "linear," : "");
+		str_addf(out, "--apply %spartition", needs & NEED_FOLD ? "fold," : needs & NEED_LINEAR ? "linear," :
+			 "");
 }
 
 void look_command(const struct session *s, unsigned needs, struct str *out)
@@ -311,7 +314,8 @@ struct constant_row *look_constants(const struct session *s, const struct versio
 		for (int i = 0; i < g->nvalues; i++) {
 			struct constant_row *c;
 
-			if (!g->value[i] || g->value[i]->kind != VALUE_CONSTANT || (!g->value[i]->nuses && !g->value[i]->noutputs))
+			if (!g->value[i] || g->value[i]->kind != VALUE_CONSTANT ||
+			    (!g->value[i]->nuses && !g->value[i]->noutputs))
 				continue;
 			c = find_constant(&seen, a, &at, n, &cap, g->value[i]);
 			c->methods += c->graph != g;

@@ -8,7 +8,8 @@
 #include <wchar.h>
 
 const struct page_ops *const page_table[PAGES] = {
-	&page_overview, &page_graph, &page_declined, &page_fold, &page_linear, &page_bench, &page_memory, &page_constants,
+	&page_overview, &page_graph, &page_declined, &page_fold, &page_linear, &page_bench, &page_memory,
+	&page_constants,
 	&page_help,
 };
 
@@ -25,7 +26,8 @@ const struct method_facts *ui_facts(const struct ui *ui)
 /* A bar of WIDTH columns, in eighths of a column where the terminal has them. */
 void ui_bar(const struct ui *ui, double part, int width, struct str *s)
 {
-	static const char *const eighth[] = { "", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589" };
+	static const char *const eighth[] = { "", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a",
+					      "\u2589" };
 	int eighths = (int)lround(fmin(fmax(part, 0), 1) * width * 8);
 
 	if (part > 0 && !eighths)

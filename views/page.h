@@ -30,7 +30,8 @@ struct column {
 
 enum { PAGE_COLUMNS = 10 };
 
-enum page_index { PAGE_OVERVIEW, PAGE_GRAPH, PAGE_DECLINED, PAGE_FOLD, PAGE_LINEAR, PAGE_BENCH, PAGE_MEMORY, PAGE_CONSTANTS, PAGE_HELP, PAGES };
+enum page_index { PAGE_OVERVIEW, PAGE_GRAPH, PAGE_DECLINED, PAGE_FOLD, PAGE_LINEAR, PAGE_BENCH, PAGE_MEMORY,
+		  PAGE_CONSTANTS, PAGE_HELP, PAGES };
 enum { PAGE_TABS = PAGE_HELP };	/* the pages that have a tab */
 
 /* What a page made of a request. */

@@ -32,7 +32,8 @@ static void build(struct page *p, const struct ui *ui)
 		const struct bench_row *b = &ui->s->bench[i];
 		int k = 0;
 
-		while (k < l.n && (l.at[k].method != b->method || l.at[k].version != b->version || !same_subject(l.at[k].subject, b->subject)))
+		while (k < l.n && (l.at[k].method != b->method || l.at[k].version != b->version ||
+				   !same_subject(l.at[k].subject, b->subject)))
 			k++;
 		if (k == l.n)
 			vec_push(&p->mem, &l, ((struct bench_line){ b->method, b->version, b->subject, { NULL } }));
@@ -99,7 +100,8 @@ static void cell(const struct page *p, const struct ui *ui, int row, int column,
 
 	switch (column) {
 	case COL_WHAT:
-		str_addf(s, "%s%s", l->subject ? "  " : "", l->subject ? l->subject : ui->s->program->method[l->method]->method);
+		str_addf(s, "%s%s", l->subject ? "  " : "", l->subject ? l->subject :
+			 ui->s->program->method[l->method]->method);
 		break;
 	case COL_STATE: str_add(s, l->version ? "after" : "before"); break;
 	case COL_FILED: show_ms(l->engine[ENGINE_FILED], s); break;
@@ -126,7 +128,8 @@ static void cell(const struct page *p, const struct ui *ui, int row, int column,
 static double key(const struct page *p, const struct ui *ui, int row, int column)
 {
 	const struct bench_line *l = line_of(p, row);
-	static const int engine[] = { [COL_FILED] = ENGINE_FILED, [COL_PORTABLE] = ENGINE_PORTABLE, [COL_XNNPACK] = ENGINE_XNNPACK,
+	static const int engine[] = { [COL_FILED] = ENGINE_FILED, [COL_PORTABLE] = ENGINE_PORTABLE,
+				      [COL_XNNPACK] = ENGINE_XNNPACK,
 		[COL_BAR] = ENGINE_FILED };
 	double x;
 
@@ -171,10 +174,12 @@ static void pane(const struct page *p, const struct ui *ui, int row, struct text
 		}
 		ui_bar(ui, most > 0 ? b->stats.median / most : 0, 8, &bar);
 		str_addf(&bar, "%*s", 8 - text_columns(str_text(&bar)), "");
-		text_add(t, "%-9s %9s %s p90 %s", engine_names[order[i]], text_ms(n[0], b->stats.median), str_text(&bar),
+		text_add(t, "%-9s %9s %s p90 %s", engine_names[order[i]], text_ms(n[0], b->stats.median),
+			 str_text(&bar),
 			 text_ms(n[1], b->stats.p90));
 		if (!l->subject)
-			text_add(t, ", first %s, set-up %s, %d runs", text_ms(n[2], b->first_ms), text_ms(n[3], b->setup_ms), b->stats.runs);
+			text_add(t, ", first %s, set-up %s, %d runs", text_ms(n[2], b->first_ms),
+				 text_ms(n[3], b->setup_ms), b->stats.runs);
 		text_add(t, "\n");
 		str_free(&bar);
 	}

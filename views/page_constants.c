@@ -6,7 +6,8 @@
 enum { COL_BYTES, COL_SHARE, COL_BAR, COL_TYPE, COL_USERS, COL_METHODS, COL_FILE, COL_NAME };
 
 static const struct column columns[] = {
-	{ "bytes", 9, 0, true }, { "share", 6, 0, true }, { "", 8, 0, false }, { "type", 18, 1, false }, { "users", 5, 0, true },
+	{ "bytes", 9, 0, true }, { "share", 6, 0, true }, { "", 8, 0, false }, { "type", 18, 1, false },
+	{ "users", 5, 0, true },
 	{ "methods", 7, 0, true }, { "file", 8, 1, false }, { "name", 10, 3, false }, { 0 },
 };
 
@@ -50,7 +51,8 @@ static double key(const struct page *p, const struct ui *ui, int row, int column
 {
 	const struct constant_row *c = constant_of(p, row);
 
-	return column <= COL_BAR ? -(double)c->value->bytes : column == COL_USERS ? -c->users : column == COL_METHODS ? -c->methods : NAN;
+	return column <= COL_BAR ? -(double)c->value->bytes : column == COL_USERS ? -c->users :
+		column == COL_METHODS ? -c->methods : NAN;
 }
 
 static void pane(const struct page *p, const struct ui *ui, int row, struct text *t)
@@ -74,6 +76,7 @@ static void pane(const struct page *p, const struct ui *ui, int row, struct text
 }
 
 const struct page_ops page_constants = {
-	.name = "Constants", .empty = "The program stores no constants.", .column = columns, .build = build, .cell = cell, .key = key,
+	.name = "Constants", .empty = "The program stores no constants.", .column = columns, .build = build,
+	.cell = cell, .key = key,
 	.pane = pane, .hint = "s sort  S the other way",
 };

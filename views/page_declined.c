@@ -69,7 +69,9 @@ static void build(struct page *p, const struct ui *ui)
 			vec_push(&p->mem, &all, groups.at[g]);
 		for (int i = 0; i < n; i++)
 			if (!strcmp(group_of(p, row[i]), groups.at[g].group))
-				vec_push(&p->mem, &all, ((struct declined){ row[i], groups.at[g].group, 1, look_work(row[i]), row[i]->flops,
+				vec_push(&p->mem, &all,
+					 ((struct declined){ row[i], groups.at[g].group, 1, look_work(row[i]),
+							     row[i]->flops,
 					 row[i]->ms }));
 	}
 	p->rows = all.at;
@@ -137,7 +139,8 @@ static void pane(const struct page *p, const struct ui *ui, int row, struct text
 	const struct declined *d = declined_of(p, row);
 
 	if (!d->row) {
-		text_add(t, "%d node%s: %s. Grouped by %s; t groups another way.\n", d->n, d->n == 1 ? "" : "s", d->group, by[p->setting]);
+		text_add(t, "%d node%s: %s. Grouped by %s; t groups another way.\n", d->n, d->n == 1 ? "" : "s",
+			 d->group, by[p->setting]);
 		if (p->sort < 0 && d[1].row->story)	/* the heaviest of the group is next */
 			text_fold(t, 0, 0, d[1].row->story);
 		return;
@@ -166,7 +169,8 @@ static enum page_answer request(struct page *p, const struct ui *ui, int row, en
 }
 
 const struct page_ops page_declined = {
-	.name = "Declined", .empty = "Nothing is declined: XNNPACK runs all of this method.", .column = columns, .build = build,
+	.name = "Declined", .empty = "Nothing is declined: XNNPACK runs all of this method.", .column = columns,
+	.build = build,
 	.cell = cell, .key = key, .style = style, .pane = pane, .node = node, .request = request,
 	.hint = "Enter show in the graph  t group  o fix all",
 };

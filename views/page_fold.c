@@ -8,7 +8,8 @@
 enum { COL_MARK, COL_AT, COL_OP, COL_VERDICT, COL_NODES, COL_ERASED, COL_ADDED, COL_WHY };
 
 static const struct column columns[] = {
-	{ "", 3, 0, false }, { "at", 14, 1, false }, { "what", 16, 1, false }, { "verdict", 7, 0, false }, { "nodes", 5, 0, true },
+	{ "", 3, 0, false }, { "at", 14, 1, false }, { "what", 16, 1, false }, { "verdict", 7, 0, false },
+	{ "nodes", 5, 0, true },
 	{ "erases", 9, 0, true }, { "adds", 9, 0, true }, { "why it stays", 8, 4, false }, { 0 },
 };
 
@@ -97,7 +98,8 @@ static void before_after(const struct ui *ui, const struct fold *f, struct text 
 		str_clear(&clean);
 		text_clean(&clean, str_text(&left), false);
 		ui_pad(&line, str_text(&clean), half, false, ui->ascii);
-		text_add(t, "%s %s%s%s\n", str_text(&line), ui->ascii ? "|" : "\u2502", right.n ? " " : "", str_text(&right));
+		text_add(t, "%s %s%s%s\n", str_text(&line), ui->ascii ? "|" : "\u2502", right.n ? " " : "",
+			 str_text(&right));
 	}
 	str_free(&left);
 	str_free(&right);
@@ -114,10 +116,12 @@ static void pane(const struct page *p, const struct ui *ui, int row, struct text
 	look_op(f->at->op, op, sizeof op);
 	if (f->folds) {
 		str_addf(&s, "The %s of %s is computed by %d node%s from constants alone. Folded, it is one constant. "
-			 "f folds all that are marked, space marks.", f->position, op, f->nnodes, f->nnodes == 1 ? "" : "s");
+			 "f folds all that are marked, space marks.", f->position, op, f->nnodes,
+			 f->nnodes == 1 ? "" : "s");
 		text_fold(t, 0, 0, str_text(&s));
 	} else {
-		str_addf(&s, "The %s of %s stays computed (%s): %s.", f->position, op, f->code ? f->code : "", f->text ? f->text : "");
+		str_addf(&s, "The %s of %s stays computed (%s): %s.", f->position, op, f->code ? f->code : "",
+			 f->text ? f->text : "");
 		text_fold(t, 0, 0, str_text(&s));
 	}
 	before_after(ui, f, t);
@@ -144,6 +148,7 @@ static enum page_answer request(struct page *p, const struct ui *ui, int row, en
 
 const struct page_ops page_fold = {
 	.name = "Fold", .empty = "No weight or bias of this method is computed from anything: there is nothing to fold.",
-	.column = columns, .build = build, .cell = cell, .key = key, .style = style, .pane = pane, .node = node, .request = request,
+	.column = columns, .build = build, .cell = cell, .key = key, .style = style, .pane = pane, .node = node,
+	.request = request,
 	.candidate = candidate, .hint = "space mark  a apply marked  u undo  Enter show in the graph",
 };

@@ -101,7 +101,8 @@ static void add_node(struct build *b, const struct node_row *row)
 	} else {
 		if (!folded)
 			node_each_input(row->node, leaf_input, b);
-		at = add_entry(b, (struct entry){ .kind = folded ? ENTRY_MODULE : ENTRY_NODE, .row = row, .nrows = 1, .id = row->id });
+		at = add_entry(b, (struct entry){ .kind = folded ? ENTRY_MODULE : ENTRY_NODE, .row = row, .nrows = 1,
+						  .id = row->id });
 	}
 	for (int i = 0; i < row->node->nouts; i++)
 		b->of_value[row->node->out[i]->id] = at;
@@ -156,7 +157,8 @@ static void draw_lanes(struct build *b)
 	const char **lane;
 
 	for (int i = 0; i < b->e.n; i++)
-		row[i] = (struct lane_row){ b->e.at[i].reads, b->e.at[i].nreads, b->e.at[i].last, b->e.at[i].kind == ENTRY_LEAF };
+		row[i] = (struct lane_row){ b->e.at[i].reads, b->e.at[i].nreads, b->e.at[i].last,
+					    b->e.at[i].kind == ENTRY_LEAF };
 	lane = lanes_draw(row, b->e.n, b->ui->ascii, &b->p->mem);
 	for (int i = 0; i < b->e.n; i++)
 		b->e.at[i].lane = lane[i];
@@ -184,7 +186,8 @@ static void build(struct page *p, const struct ui *ui)
 
 static const char *kind_of(const struct value *v)
 {
-	static const char *const names[] = { [VALUE_INPUT] = "input", [VALUE_CONSTANT] = "constant", [VALUE_STATE] = "state" };
+	static const char *const names[] = { [VALUE_INPUT] = "input", [VALUE_CONSTANT] = "constant",
+					     [VALUE_STATE] = "state" };
 
 	return names[v->kind];
 }
@@ -294,7 +297,8 @@ static void pane(const struct page *p, const struct ui *ui, int row, struct text
 
 	if (e->kind == ENTRY_LEAF) {
 		value_type_print(e->leaf, &s);
-		text_add(t, "%s, %s %s, %s\n", e->leaf->name, kind_of(e->leaf), str_text(&s), text_bytes(n, e->leaf->bytes));
+		text_add(t, "%s, %s %s, %s\n", e->leaf->name, kind_of(e->leaf), str_text(&s),
+			 text_bytes(n, e->leaf->bytes));
 		print_links(p, row, t);
 	} else if (e->kind == ENTRY_MODULE) {
 		text_add(t, "Module %s, %d nodes; z shows them.\n", e->row->module, e->nrows);
@@ -385,6 +389,7 @@ static enum page_answer request(struct page *p, const struct ui *ui, int row, en
 }
 
 const struct page_ops page_graph = {
-	.name = "Graph", .empty = "The method has no nodes.", .column = columns, .build = build, .cell = cell, .style = style,
+	.name = "Graph", .empty = "The method has no nodes.", .column = columns, .build = build, .cell = cell,
+	.style = style,
 	.pane = pane, .node = node, .request = request, .hint = "Enter follow  ] [ declined  z module  c constants",
 };

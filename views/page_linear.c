@@ -94,7 +94,8 @@ static enum page_answer request(struct page *p, const struct ui *ui, int row, en
 }
 
 const struct page_ops page_linear = {
-	.name = "Linear", .empty = "The method has no matrix products outside linear operators.", .column = columns, .build = build,
+	.name = "Linear", .empty = "The method has no matrix products outside linear operators.", .column = columns,
+	.build = build,
 	.cell = cell, .style = style, .pane = pane, .node = node, .request = request, .candidate = candidate,
 	.hint = "space mark  a apply marked  u undo  Enter show in the graph",
 };

@@ -49,7 +49,8 @@ static void build(struct page *p, const struct ui *ui)
 	}
 	for (int i = f->nrows - 1; i >= 0; i--)	/* a view keeps what it looks at alive */
 		if (look_elided(&f->row[i]) && f->row[i].node->nouts && node_input(f->row[i].node, 0)) {
-			int *base = &m->last[node_input(f->row[i].node, 0)->id], view = m->last[f->row[i].node->out[0]->id];
+			int *base = &m->last[node_input(f->row[i].node, 0)->id],
+				view = m->last[f->row[i].node->out[0]->id];
 
 			*base = *base > view ? *base : view;
 		}
@@ -151,6 +152,7 @@ static const char *node(const struct page *p, const struct ui *ui, int row)
 }
 
 const struct page_ops page_memory = {
-	.name = "Memory", .empty = "The method has no nodes.", .column = columns, .build = build, .cell = cell, .key = key,
+	.name = "Memory", .empty = "The method has no nodes.", .column = columns, .build = build, .cell = cell,
+	.key = key,
 	.style = style, .pane = pane, .node = node, .hint = "s sort",
 };

@@ -7,7 +7,8 @@
 
 enum { WORST_SHOWN = 4 };
 
-enum line_kind { LINE_METHOD, LINE_NODES, LINE_WORK, LINE_FIX, LINE_FINE, LINE_SLOW, LINE_MORE, LINE_LEFT_OUT, LINE_DELEGATES,
+enum line_kind { LINE_METHOD, LINE_NODES, LINE_WORK, LINE_FIX, LINE_FINE, LINE_SLOW, LINE_MORE, LINE_LEFT_OUT,
+		 LINE_DELEGATES,
 	LINE_MEMORY, LINE_WARNING };
 
 struct line {
@@ -71,8 +72,10 @@ static const struct line *line_of(const struct page *p, int row)
 static void label(const struct line *l, struct str *s)
 {
 	static const char *const words[] = {
-		[LINE_METHOD] = "method", [LINE_NODES] = "  nodes", [LINE_WORK] = "  work", [LINE_DELEGATES] = "  delegates",
-		[LINE_LEFT_OUT] = "  left out", [LINE_MEMORY] = "  memory", [LINE_WARNING] = "  warning", [LINE_SLOW] = "  slow",
+		[LINE_METHOD] = "method", [LINE_NODES] = "  nodes", [LINE_WORK] = "  work",
+		[LINE_DELEGATES] = "  delegates",
+		[LINE_LEFT_OUT] = "  left out", [LINE_MEMORY] = "  memory", [LINE_WARNING] = "  warning",
+		[LINE_SLOW] = "  slow",
 		[LINE_MORE] = "", [LINE_FIX] = "  fix", [LINE_FINE] = "  fine",
 	};
 
@@ -105,7 +108,8 @@ static void fix(unsigned needs, struct str *s)
 		str_add(s, "press o: linear, fold and partition, all that can be done here");
 	else
 		str_addf(s, needs & NEED_FOLD ? "press f: fold the computed weights, and partition again" :
-			 needs & NEED_LINEAR ? "press l: make the products linear, and partition again" : "press p: partition again");
+			 needs & NEED_LINEAR ? "press l: make the products linear, and partition again" :
+			 "press p: partition again");
 }
 
 static void cell(const struct page *p, const struct ui *ui, int row, int column, struct str *s)
@@ -128,11 +132,13 @@ static void cell(const struct page *p, const struct ui *ui, int row, int column,
 		break;
 	case LINE_WORK:
 		if (t.flops > 0)
-			str_addf(s, "%s, %s of it in XNNPACK", text_flops(a, t.flops), text_percent(b, t.xnnpack_flops / t.flops));
+			str_addf(s, "%s, %s of it in XNNPACK", text_flops(a, t.flops),
+				 text_percent(b, t.xnnpack_flops / t.flops));
 		else
 			str_add(s, "moves data, computes nothing");
 		if (t.ms >= 0)
-			str_addf(s, "; %s measured, %s in XNNPACK", text_ms(a, t.ms), text_percent(b, t.ms > 0 ? t.xnnpack_ms / t.ms : 0));
+			str_addf(s, "; %s measured, %s in XNNPACK", text_ms(a, t.ms),
+				 text_percent(b, t.ms > 0 ? t.xnnpack_ms / t.ms : 0));
 		break;
 	case LINE_DELEGATES:
 		for (int i = 0; i < f->ndelegates; i++)
@@ -141,7 +147,8 @@ static void cell(const struct page *p, const struct ui *ui, int row, int column,
 		break;
 	case LINE_LEFT_OUT: left_out(f, s); break;
 	case LINE_MEMORY:
-		str_addf(s, "%s planned, %s of constants", text_bytes(a, f->planned_bytes), text_bytes(b, f->constant_bytes));
+		str_addf(s, "%s planned, %s of constants", text_bytes(a, f->planned_bytes),
+			 text_bytes(b, f->constant_bytes));
 		if (f->external_bytes)
 			str_addf(s, ", %s in data files", text_bytes(c, f->external_bytes));
 		break;
@@ -180,7 +187,8 @@ static void pane_slow(const struct ui *ui, const struct node_row *row, struct te
 	char op[64];
 
 	str_addf(&s, "%s, %s: %s", row->id, look_op(row->node->op, op, sizeof op),
-		 row->story && *row->story ? row->story : look_reason(row) ? look_reason(row) : "XNNPACK does not run it");
+		 row->story && *row->story ? row->story : look_reason(row) ? look_reason(row) :
+		 "XNNPACK does not run it");
 	text_fold(t, 0, 0, str_text(&s));
 	str_clear(&s);
 	look_command(ui->s, look_needs(row->fix), &s);
@@ -256,6 +264,7 @@ static enum page_answer request(struct page *p, const struct ui *ui, int row, en
 }
 
 const struct page_ops page_overview = {
-	.name = "Overview", .empty = "The program has no methods.", .column = columns, .build = build, .cell = cell, .style = style,
+	.name = "Overview", .empty = "The program has no methods.", .column = columns, .build = build, .cell = cell,
+	.style = style,
 	.pane = pane, .node = node, .request = request, .hint = "Enter go there  o fix all  b bench  w write",
 };

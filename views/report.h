@@ -57,7 +57,8 @@ json_t *report_string(const char *s);
 int explain_text(struct text *t, const struct report *r);
 int explain_json(json_t *array, const struct report *r);
 /* The page's pane and --explain share this: everything known of one node. */
-void explain_node(struct text *t, const struct session *s, const struct version *v, int method, const struct node_row *row);
+void explain_node(struct text *t, const struct session *s, const struct version *v, int method,
+		  const struct node_row *row);
 
 void report_list_ops(struct text *t);
 

@@ -138,7 +138,8 @@ static void bench(struct text *t, const struct report *r, const struct version *
 		field(t, report_state(r, b));
 		field(t, engine_names[b->engine]);
 		for (int k = 0; k < 7; k++) {
-			const double ms[] = { b->setup_ms, b->first_ms, b->stats.min, b->stats.median, b->stats.p90, b->stats.mean,
+			const double ms[] = { b->setup_ms, b->first_ms, b->stats.min, b->stats.median, b->stats.p90,
+					      b->stats.mean,
 				b->stats.sd };
 
 			if (b->failed || ms[k] < 0)
@@ -176,7 +177,8 @@ static const struct {
 	const char *name, *head;
 	void (*rows)(struct text *t, const struct report *r, const struct version *v, int m);
 } tables[] = {
-	{ "nodes", "method,id,op,runs,delegate,type,module,constant_only,verdict,code,reason,fix,flops,bytes,ms", nodes },
+	{ "nodes", "method,id,op,runs,delegate,type,module,constant_only,verdict,code,reason,fix,flops,bytes,ms",
+	  nodes },
 	{ "fold", "method,at,position,verdict,code,reason,nodes,bytes_erased,bytes_added,name,file", folds },
 	{ "linear", "method,at,op,verdict,code,reason", linears },
 	{ "bench", "method,subject,state,engine,setup_ms,first_ms,min_ms,median_ms,p90_ms,mean_ms,sd_ms,runs,share,gflops,failed", bench },

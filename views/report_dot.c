@@ -50,7 +50,8 @@ static void one_node(struct text *t, const struct graph *g, const struct node_ro
 	label(t, look_op(row->node->op, op, sizeof op));
 	str_add(&t->s, "\\n");
 	label(t, str_text(&type));
-	text_add(t, "\"%s];\n", look_declined(row) ? ", style=filled, fillcolor=\"#f8c0c0\"" : look_elided(row) ? ", style=dotted" : "");
+	text_add(t, "\"%s];\n", look_declined(row) ? ", style=filled, fillcolor=\"#f8c0c0\"" :
+		 look_elided(row) ? ", style=dotted" : "");
 	str_free(&type);
 }
 

@@ -179,12 +179,14 @@ static json_t *nodes(const struct report *r, const struct method_facts *f)
 static void fold_after(json_t *o, const struct report *r, const struct version *v, int i)
 {
 	const struct fold *f = &v->fold.fold[i];
-	const struct fold_preview *p = r->preview && v == report_before(r) && r->preview[i].known ? &r->preview[i] : NULL;
+	const struct fold_preview *p = r->preview && v == report_before(r) && r->preview[i].known ? &r->preview[i] :
+		NULL;
 	uint64_t bytes = v->has_emitted ? v->emitted.program.bytes : r->s->program->file.bytes;
 	bool known = v->has_emitted || v == report_before(r);
 
 	put(o, "delegates_before", json_integer(v->facts[f->method].ndelegates));
-	put(o, "delegates_after", p ? json_integer(p->delegates_after) : f->folds ? json_null() : json_integer(v->facts[f->method].ndelegates));
+	put(o, "delegates_after", p ? json_integer(p->delegates_after) : f->folds ? json_null() :
+	    json_integer(v->facts[f->method].ndelegates));
 	put(o, "file_bytes_before", known ? count(bytes) : json_null());
 	put(o, "file_bytes_after", p ? count(p->bytes_after) : f->folds || !known ? json_null() : count(bytes));
 }

@@ -46,7 +46,8 @@ static void command(struct text *t, const struct report *r, unsigned needs)
 
 static void summary(struct text *t, const struct report *r, const struct version *v)
 {
-	head(t, (const char *const[]){ "method", "nodes", "in XNNPACK", "delegates", "left out", "work in XNNPACK", "planned memory", NULL });
+	head(t, (const char *const[]){ "method", "nodes", "in XNNPACK", "delegates", "left out", "work in XNNPACK",
+				       "planned memory", NULL });
 	for (int m = 0; m < r->s->program->nmethods; m++) {
 		const struct method_facts *f = &v->facts[m];
 		struct totals sum = look_totals(v, m);
@@ -57,7 +58,8 @@ static void summary(struct text *t, const struct report *r, const struct version
 		str_add(&t->s, "|");
 		cell(t, f->graph->method);
 		text_add(t, " %d | %d | %d | %d | %s | %s |\n", sum.nodes, sum.xnnpack, f->ndelegates, f->nleft_out,
-			 text_percent(a, sum.flops > 0 ? sum.xnnpack_flops / sum.flops : -1), text_bytes(b, f->planned_bytes));
+			 text_percent(a, sum.flops > 0 ? sum.xnnpack_flops / sum.flops : -1),
+			 text_bytes(b, f->planned_bytes));
 	}
 }
 
@@ -99,7 +101,8 @@ static void folds(struct text *t, const struct report *r, const struct version *
 
 	if (v->fold.nfolds) {
 		text_add(t, "\n");
-		head(t, (const char *const[]){ "fold at", "position", "verdict", "erased", "added", "why it stays", NULL });
+		head(t, (const char *const[]){ "fold at", "position", "verdict", "erased", "added", "why it stays",
+					       NULL });
 	}
 	for (int i = 0; i < v->fold.nfolds; i++) {
 		const struct fold *f = &v->fold.fold[i];
@@ -121,7 +124,8 @@ static void bench(struct text *t, const struct report *r)
 
 	if (r->s->nbench) {
 		text_add(t, "\n");
-		head(t, (const char *const[]){ "method", r->by, "state", "engine", "median", "p90", "first", "set-up", NULL });
+		head(t, (const char *const[]){ "method", r->by, "state", "engine", "median", "p90", "first", "set-up",
+					       NULL });
 	}
 	for (int i = 0; i < r->s->nbench; i++) {
 		const struct bench_row *b = &r->s->bench[i];
@@ -178,7 +182,8 @@ void report_markdown(struct text *t, const struct report *r)
 	folds(t, r, before);
 	if (after) {
 		text_add(t, "\n");
-		text_add(t, "After --apply: %s\n\n", text_bytes(n, after->has_emitted ? after->emitted.program.bytes : r->s->program->file.bytes));
+		text_add(t, "After --apply: %s\n\n",
+			 text_bytes(n, after->has_emitted ? after->emitted.program.bytes : r->s->program->file.bytes));
 		summary(t, r, after);
 		declined(t, r, after);
 	}

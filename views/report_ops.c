@@ -12,7 +12,8 @@ void report_list_ops(struct text *t)
 		for (const struct op *o = *f; o->name; o++) {
 			const struct xrule *r = xrule_find(o);
 
-			text_add(t, "%-44s %-42s %-8s %s%s%s\n", o->name, o->kernel_name ? o->kernel_name : "-", o->kernel ? "yes" : "no",
+			text_add(t, "%-44s %-42s %-8s %s%s%s\n", o->name, o->kernel_name ? o->kernel_name : "-",
+				 o->kernel ? "yes" : "no",
 				 r ? r->xnode : "-", r && r->constraints && *r->constraints ? ": " : "",
 				 r && r->constraints ? r->constraints : "");
 		}

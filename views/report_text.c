@@ -155,7 +155,8 @@ static void section_totals(struct text *t, const struct version *v, int method)
 		field(t, STYLE_PLAIN, "time", "%s measured, %s of it in XNNPACK", text_ms(a, sum.ms),
 		      text_percent(b, sum.ms > 0 ? sum.xnnpack_ms / sum.ms : 0));
 	if (f->graph->rigid)
-		field(t, STYLE_WARN, "limits", "%s", f->graph->rigid_why ? f->graph->rigid_why : "cannot be rewritten or run here");
+		field(t, STYLE_WARN, "limits", "%s", f->graph->rigid_why ? f->graph->rigid_why :
+		      "cannot be rewritten or run here");
 }
 
 static void section_delegates(struct text *t, const struct method_facts *f)
@@ -194,7 +195,8 @@ static void section_memory(struct text *t, const struct method_facts *f)
 	char a[TEXT_NUMBER], b[TEXT_NUMBER], c[TEXT_NUMBER];
 
 	field(t, STYLE_PLAIN, "memory", "%s planned, %s of constants%s%s%s", text_bytes(a, f->planned_bytes),
-	      text_bytes(b, f->constant_bytes), f->external_bytes ? ", " : "", f->external_bytes ? text_bytes(c, f->external_bytes) : "",
+	      text_bytes(b, f->constant_bytes), f->external_bytes ? ", " : "",
+	      f->external_bytes ? text_bytes(c, f->external_bytes) : "",
 	      f->external_bytes ? " in data files" : "");
 }
 
@@ -220,7 +222,8 @@ static void declined_node(struct text *t, const struct report *r, const struct n
 		text_styled(t, STYLE_GOOD, "  %-10s", "  fix");
 		text_add(t, "%s: %s\n", row->fix, str_text(&command));
 	} else {
-		field(t, STYLE_DIM, "  fix", "%s", row->fix && !strcmp(row->fix, "re-export") ? "re-export the model" : "none");
+		field(t, STYLE_DIM, "  fix", "%s", row->fix &&
+		      !strcmp(row->fix, "re-export") ? "re-export the model" : "none");
 	}
 	str_free(&s);
 	str_free(&command);
@@ -233,7 +236,8 @@ static void section_declined(struct text *t, const struct report *r, const struc
 	const struct node_row **row = look_declined_rows(f, &mem, &n);
 
 	if (n)
-		heading(t, "Declined in %s: %d node%s that XNNPACK does not run, heaviest first", f->graph->method, n, plural(n));
+		heading(t, "Declined in %s: %d node%s that XNNPACK does not run, heaviest first", f->graph->method, n,
+			plural(n));
 	for (int i = 0; i < n && i < DECLINED_MAX; i++)
 		declined_node(t, r, row[i]);
 	if (n > DECLINED_MAX)
@@ -257,14 +261,17 @@ static void one_fold(struct text *t, const struct report *r, const struct graph 
 	text_styled(t, STYLE_TITLE, "  %s", node_id(g, f->at, id, sizeof id));
 	text_add(t, "  %s of %s: ", f->position, look_op(f->at->op, op, sizeof op));
 	text_styled(t, f->folds ? STYLE_GOOD : STYLE_WARN, "%s\n", f->folds ? "folds" : "stays");
-	field(t, STYLE_PLAIN, "  from", "%s by %d constant-only node%s", f->nsources ? str_text(&from) : "no constant", f->nnodes,
+	field(t, STYLE_PLAIN, "  from", "%s by %d constant-only node%s", f->nsources ? str_text(&from) :
+	      "no constant", f->nnodes,
 	      plural(f->nnodes));
 	if (f->folds) {
-		field(t, STYLE_PLAIN, "  bytes", "erases %s, adds %s", text_exact(a, f->bytes_erased), text_exact(b, f->bytes_added));
+		field(t, STYLE_PLAIN, "  bytes", "erases %s, adds %s", text_exact(a, f->bytes_erased),
+		      text_exact(b, f->bytes_added));
 		if (f->name)
 			field(t, STYLE_PLAIN, "  name", "%s", f->name);
 		if (p && p->known)
-			field(t, STYLE_PLAIN, "  then", "%d delegate%s after --apply fold,partition of this one alone", p->delegates_after,
+			field(t, STYLE_PLAIN, "  then",
+			      "%d delegate%s after --apply fold,partition of this one alone", p->delegates_after,
 			      plural(p->delegates_after));
 	} else {
 		field(t, STYLE_WARN, "  why", "%s (%s)", f->text ? f->text : "", f->code ? f->code : "");
@@ -404,7 +411,8 @@ static void bench_row(struct text *t, const struct report *r, const struct bench
 	char ms[4][TEXT_NUMBER], share[TEXT_NUMBER];
 	const char *method = r->s->program->method[b->method]->method;
 
-	text_add(t, "  %-24.24s %-7s %-9s", b->subject ? b->subject : method, report_state(r, b), engine_names[b->engine]);
+	text_add(t, "  %-24.24s %-7s %-9s", b->subject ? b->subject : method, report_state(r, b),
+		 engine_names[b->engine]);
 	if (b->failed) {
 		text_styled(t, STYLE_BAD, " failed: ");
 		text_fold(t, 54, 12, b->failed);
@@ -456,7 +464,8 @@ static void section_verify(struct text *t, const struct report *r)
 
 		if (!report_wants(r, r->s->program->method[w->method]->method))
 			continue;
-		text_add(t, "  %-20.20s output %d, %-17s largest difference %.3g ", r->s->program->method[w->method]->method,
+		text_add(t, "  %-20.20s output %d, %-17s largest difference %.3g ",
+			 r->s->program->method[w->method]->method,
 			 w->output, w->pair, w->max_abs_diff);
 		text_styled(t, w->ok ? STYLE_GOOD : STYLE_BAD, "%s\n", w->ok ? "ok" : "FAILS");
 	}

@@ -80,7 +80,8 @@ static void draw_title(const struct ui *ui, const struct screen_title *title)
 		str_addf(&left, " (%d of %d)", ui->method + 1, ui->s->program->nmethods);
 	if (*title->state)
 		str_addf(&left, "  [%s%s]", title->state, title->unsaved ? ", not written" : "");
-	str_addf(&right, "XNNPACK %s  %d thread%s", ui->xnnpack, ui->s->run.threads, ui->s->run.threads == 1 ? "" : "s");
+	str_addf(&right, "XNNPACK %s  %d thread%s", ui->xnnpack, ui->s->run.threads, ui->s->run.threads == 1 ? "" :
+		 "s");
 	put_clean(0, 0, COLS, A_BOLD, ui->ascii, str_text(&left));
 	w = text_columns(str_text(&right));
 	if (text_columns(str_text(&left)) + 2 + w <= COLS)
@@ -197,7 +198,8 @@ static void draw_bottom(const struct ui *ui, const struct page *p, const struct 
 	if (p->nrows)
 		snprintf(right, sizeof right, "%d of %d ", p->cursor + 1, p->nrows);
 	if (ui->work.running) {
-		snprintf(work, sizeof work, "%d of %d: %s, %.0f %%.  Esc stops", ui->work.done + 1, ui->work.total, ui->work.what,
+		snprintf(work, sizeof work, "%d of %d: %s, %.0f %%.  Esc stops", ui->work.done + 1, ui->work.total,
+			 ui->work.what,
 			 ui->work.part * 100);
 		put_clean(y, 0, COLS, A_BOLD, ui->ascii, work);
 	} else if (b->message && *b->message) {
@@ -215,7 +217,8 @@ static void draw_bottom(const struct ui *ui, const struct page *p, const struct 
 		put(y, COLS - w, 0, w, A_NORMAL, ui->ascii, right);
 }
 
-void screen_draw(const struct ui *ui, struct page *p, const struct screen_title *title, const struct screen_bottom *bottom)
+void screen_draw(const struct ui *ui, struct page *p, const struct screen_title *title,
+		 const struct screen_bottom *bottom)
 {
 	int list = screen_list_height(LINES), pane = pane_height(LINES);
 

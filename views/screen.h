@@ -20,6 +20,7 @@ struct screen_title {
 
 void screen_colors(bool wanted);	/* once, after the terminal was opened */
 int screen_list_height(int lines);	/* of a screen with that many lines */
-void screen_draw(const struct ui *ui, struct page *p, const struct screen_title *title, const struct screen_bottom *bottom);
+void screen_draw(const struct ui *ui, struct page *p, const struct screen_title *title,
+		 const struct screen_bottom *bottom);
 
 #endif

@@ -42,7 +42,8 @@ static bool is_control(uint32_t c)
 /* Marks that change the direction or the lines of what follows, and the byte order mark. */
 static bool is_reordering(uint32_t c)
 {
-	return c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x61c || c == 0xfeff;
+	return c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) ||
+		c == 0x61c || c == 0xfeff;
 }
 
 void text_clean(struct str *out, const char *s, bool lines)
