@@ -157,6 +157,12 @@ is 'budgets that hold' $status 0
 run --fail-on 'declined>5' demo.pte
 is 'a broken budget' $status 1
 is 'is named' "$(cat err)" 'etinspect: demo.pte: budget declined>5 is broken: 6'
+run --fail-on warnings "$(dirname "$demo")/../fixtures/programs/prelu_delegate.pte"
+is "a delegate that reads what was freed" $status 1
+grep -q 'will_crash at forward/0/' out; ok 'is a warning'
+run --fail-on warnings --apply partition -o repaired.pte --allow-worse "$(dirname "$demo")/../fixtures/programs/prelu_delegate.pte"
+run --fail-on warnings repaired.pte
+is "which partitioning mends" $status 0
 run --fail-on foldable demo.pte
 is 'something to fold is a broken budget' $status 1
 run --fail-on 'declined>0,foldable' --optimize demo.pte

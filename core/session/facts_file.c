@@ -3,6 +3,7 @@
 
 #include "core/graph/units.h"
 #include "core/op/op.h"
+#include "core/pass/partition.h"
 
 #include <string.h>
 
@@ -140,8 +141,23 @@ static void warn_of_delegate(struct making_facts *m, const struct node_row *r)
 		warn(m, r, "will_not_load", arena_string(m->mem, err.text));
 }
 
+/* What a delegate as filed reads after the runtime freed it: told at the node that reads it. */
+static void warn_of_freed(struct making_facts *m)
+{
+	graph_number(m->g);
+	for (int i = 0; i < m->g->ngroups; i++) {
+		const struct node *n = group_reads_freed(m->g, i);
+
+		if (n)
+			warn(m, &m->f->row[n->order], "will_crash",
+			     "it reads a constant that is stored inside its delegate, and the stock runtime frees those bytes once the "
+			     "weights are packed: loaded from a file, the program may crash; --apply partition makes the delegate anew");
+	}
+}
+
 static void find_warnings(struct making_facts *m)
 {
+	warn_of_freed(m);
 	for (int i = 0; i < m->f->nrows; i++) {
 		const struct node_row *r = &m->f->row[i];
 
