@@ -193,7 +193,7 @@ static bool index_kernel(struct call *c, struct error *err)
 
 	if (!advanced_read(c, &a, err) || !advanced_views(c, &a, call_tensor(c, 0), &base, &offsets, err))
 		return false;
-	index_move(INDEX_TAKE, c->out[0], &base, &offsets);
+	index_move(INDEX_TAKE, c->out[0], &base, &offsets, 1);
 	return true;
 }
 
@@ -245,7 +245,7 @@ static bool index_put(struct call *c, const struct tensor *self, struct error *e
 		values.size[d] = a.result[d];
 	}
 	values.rank = a.nresult;
-	index_move(call_bool(c, 3, false) ? INDEX_ADD : INDEX_PUT, &values, &base, &offsets);
+	index_move(call_bool(c, 3, false) ? INDEX_ADD : INDEX_PUT, &values, &base, &offsets, 1);
 	return true;
 }
 

@@ -192,7 +192,9 @@ static bool alpha_kernel(struct call *c, row_fn *const *plain, row_fn *const *sc
 
 static bool add_kernel(struct call *c, struct error *err)
 {
-	static row_fn *const scaled[KINDS] = { add_alpha_f32, add_alpha_f64, add_alpha_i64, [KIND_C128] = add_alpha_c128 };
+	static row_fn *const scaled[KINDS] = {
+		add_alpha_f32, add_alpha_f64, add_alpha_i64, [KIND_C128] = add_alpha_c128,
+	};
 
 	return alpha_kernel(c, add_functor, scaled);
 }

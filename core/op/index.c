@@ -66,7 +66,7 @@ static bool move_along(struct call *c, enum index_move how, const struct tensor 
 {
 	struct tensor index = at_least_1d(*call_tensor(c, 2)), base = at_least_1d(*self),
 		      other = at_least_1d(*with), offsets;
-	int64_t size, stride;
+	int64_t size, stride, scale;
 	int d;
 
 	if (!tensor_numel(&index))
@@ -75,15 +75,14 @@ static bool move_along(struct call *c, enum index_move how, const struct tensor 
 		return false;
 	size = base.size[d];
 	stride = base.stride[d];
-	offsets = index_offsets(c, index.rank, index.size);
-	if (!index_offsets_add(c, &offsets, &index, size, stride, false, err))
+	if (!index_offsets_of(c, &index, size, stride, &offsets, &scale, err))
 		return false;
 	base.size[d] = 1;
 	for (int k = 0; k < index.rank; k++) {	/* only what the index covers; nothing is broadcast */
 		base.size[k] = k == d ? 1 : index.size[k];
 		other.size[k] = index.size[k];
 	}
-	index_move(how, &other, &base, &offsets);
+	index_move(how, &other, &base, &offsets, scale);
 	return true;
 }
 
@@ -142,12 +141,12 @@ static bool index_select_kernel(struct call *c, struct error *err)
 {
 	struct tensor base = at_least_1d(*call_tensor(c, 0)), out = at_least_1d(*c->out[0]), offsets;
 	struct tensor index = at_least_1d(*call_tensor(c, 2));
+	int64_t scale;
 	int d;
 
 	if (!call_dim(c, 1, base.rank, &d, err))
 		return false;
-	offsets = index_offsets(c, 1, index.size);
-	if (!index_offsets_add(c, &offsets, &index, base.size[d], base.stride[d], false, err))
+	if (!index_offsets_of(c, &index, base.size[d], base.stride[d], &offsets, &scale, err))
 		return false;
 	base.size[d] = 1;
 	for (int k = 0; k < out.rank; k++) {	/* as [1, .., n, .., 1] */
@@ -155,7 +154,7 @@ static bool index_select_kernel(struct call *c, struct error *err)
 		offsets.stride[k] = k == d;
 	}
 	offsets.rank = out.rank;
-	index_move(INDEX_TAKE, &out, &base, &offsets);
+	index_move(INDEX_TAKE, &out, &base, &offsets, scale);
 	return true;
 }
 
@@ -182,16 +181,17 @@ static bool embedding_shape(struct call *c, struct error *err)
 static bool embedding_kernel(struct call *c, struct error *err)
 {
 	const struct tensor *weight = call_tensor(c, 0), *index = call_tensor(c, 1);
-	struct tensor offsets = index_offsets(c, index->rank, index->size), row = *weight;
+	struct tensor offsets, row = *weight;
+	int64_t scale;
 
-	if (!index_offsets_add(c, &offsets, index, weight->size[0], weight->stride[0], false, err))
+	if (!index_offsets_of(c, index, weight->size[0], weight->stride[0], &offsets, &scale, err))
 		return false;
 	row.rank = 1;
 	row.size[0] = weight->size[1];
 	row.stride[0] = weight->stride[1];
 	offsets.size[offsets.rank] = 1;
 	offsets.stride[offsets.rank++] = 0;
-	index_move(INDEX_TAKE, c->out[0], &row, &offsets);
+	index_move(INDEX_TAKE, c->out[0], &row, &offsets, scale);
 	return true;
 }
 

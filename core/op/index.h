@@ -15,10 +15,14 @@ struct tensor index_offsets(struct call *c, int rank, const int64_t *size);
 bool index_offsets_add(const struct call *c, struct tensor *offsets, const struct tensor *index, int64_t size,
 		       int64_t stride, bool wrap, struct error *err);
 
+/* Offsets of one index tensor, and what they must be multiplied with: an i64 index serves as it is. */
+bool index_offsets_of(struct call *c, const struct tensor *index, int64_t size, int64_t stride, struct tensor *offsets,
+		      int64_t *scale, struct error *err);
+
 enum index_move { INDEX_TAKE, INDEX_PUT, INDEX_ADD };
 /* All have the shape of `other` (base and offsets by broadcasting), and one dtype. Writes go in the order of the
  * offsets: the last wins. */
 void index_move(enum index_move how, const struct tensor *other, const struct tensor *base,
-		const struct tensor *offsets);
+		const struct tensor *offsets, int64_t scale);
 
 #endif

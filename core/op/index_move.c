@@ -49,6 +49,38 @@ bool index_offsets_add(const struct call *c, struct tensor *offsets, const struc
 	       call_fail(c, err, "index %lld is out of range for size %lld", (long long)r.worst, (long long)size);
 }
 
+static void check_row(void *ctx, char *const *p, const int64_t *step, int64_t n)
+{
+	struct offsets_run *r = ctx;
+	const int64_t *index = (const int64_t *)p[0];
+
+	for (int64_t i = 0; i < n; i++)
+		if ((uint64_t)index[i * step[0]] >= (uint64_t)r->size) {
+			r->bad = true;
+			r->worst = index[i * step[0]];
+		}
+}
+
+bool index_offsets_of(struct call *c, const struct tensor *index, int64_t size, int64_t stride, struct tensor *offsets,
+		      int64_t *scale, struct error *err)
+{
+	struct offsets_run r = { .dtype = index->dtype, .size = size };
+	struct loop l;
+
+	*scale = 1;
+	if (index->dtype != DTYPE_I64) {
+		*offsets = index_offsets(c, index->rank, index->size);
+		return index_offsets_add(c, offsets, index, size, stride, false, err);
+	}
+	*offsets = *index;
+	*scale = stride;
+	loop_start(&l, index->rank, index->size);
+	loop_add(&l, index);
+	loop_run(&l, check_row, &r);
+	return !r.bad ||
+	       call_fail(c, err, "index %lld is out of range for size %lld", (long long)r.worst, (long long)size);
+}
+
 struct tensor index_offsets(struct call *c, int rank, const int64_t *size)
 {
 	struct tensor t = { .dtype = DTYPE_I64 };
@@ -64,14 +96,8 @@ struct move_run {
 	enum index_move how;
 	enum dtype dtype;	/* of both */
 	size_t width;
+	int64_t scale;		/* of the offsets */
 };
-
-#define MOVE(T) { \
-	T *o = (T *)p[0], *b = (T *)p[1]; \
-	if (r->how == INDEX_TAKE) \
-		for (int64_t i = 0; i < n; i++) o[i * step[0]] = b[i * step[1] + at[i * step[2]]]; \
-	else \
-		for (int64_t i = 0; i < n; i++) b[i * step[1] + at[i * step[2]]] = o[i * step[0]]; } break
 
 /* Sums are rounded to the dtype at every step. */
 static void add_one(enum dtype t, void *to, const void *from)
@@ -90,43 +116,76 @@ static void add_one(enum dtype t, void *to, const void *from)
 	kind_store(k, &a, t, to, 1, 1);
 }
 
-static void move_row(void *ctx, char *const *p, const int64_t *step, int64_t n)
+static void add_row(void *ctx, char *const *p, const int64_t *step, int64_t n)
 {
 	const struct move_run *r = ctx;
 	const int64_t *at = (const int64_t *)p[2];
 	int64_t width = (int64_t)r->width;
+	float *base = (float *)p[1];
+	const float *other = (const float *)p[0];
 
-	if (!step[2] && step[0] == 1 && step[1] == 1 && r->how != INDEX_ADD) {	/* one index for the whole row */
-		char *base = p[1] + at[0] * width;
+	for (int64_t i = 0; i < n && r->dtype == DTYPE_F32; i++)
+		base[i * step[1] + at[i * step[2]] * r->scale] += other[i * step[0]];
+	for (int64_t i = 0; i < n && r->dtype != DTYPE_F32; i++)
+		add_one(r->dtype, p[1] + (i * step[1] + at[i * step[2]] * r->scale) * width,
+			p[0] + i * step[0] * width);
+}
 
-		memcpy(r->how == INDEX_TAKE ? p[0] : base, r->how == INDEX_TAKE ? base : p[0], (size_t)(n * width));
+#define MOVE(T) { \
+	T *o = (T *)(p[0] + row * b->next[0]), *base = (T *)(p[1] + row * b->next[1]); \
+	const int64_t *at = (const int64_t *)(p[2] + row * b->next[2]); \
+	if (r->how == INDEX_TAKE) \
+		for (int64_t i = 0; i < b->n; i++) \
+			o[i * b->step[0]] = base[i * b->step[1] + at[i * b->step[2]] * r->scale]; \
+	else \
+		for (int64_t i = 0; i < b->n; i++) \
+			base[i * b->step[1] + at[i * b->step[2]] * r->scale] = o[i * b->step[0]]; } break
+
+static void move_elements(const struct move_run *r, char *const *p, const struct block *b)
+{
+	for (int64_t row = 0; row < b->rows; row++)
+		switch (r->width) {
+		case 1: MOVE(uint8_t);
+		case 2: MOVE(uint16_t);
+		case 4: MOVE(uint32_t);
+		case 8: MOVE(uint64_t);
+		}
+}
+
+/* One index for a whole row: moved at once. A constant size lets the compiler do it in registers. */
+#define MOVE_ROWS(bytes) \
+	for (int64_t row = 0; row < b->rows; row++) { \
+		char *o = p[0] + row * b->next[0]; \
+		char *base = p[1] + row * b->next[1] + *(const int64_t *)(p[2] + row * b->next[2]) * bytes_each; \
+ \
+		memcpy(r->how == INDEX_TAKE ? o : base, r->how == INDEX_TAKE ? base : o, (bytes)); \
+	} \
+	break
+
+static void move_block(void *ctx, char *const *p, const struct block *b)
+{
+	const struct move_run *r = ctx;
+	const size_t bytes = r->width * (size_t)b->n;
+	const int64_t bytes_each = (int64_t)r->width * r->scale;
+
+	if (b->step[2] || b->step[0] != 1 || b->step[1] != 1) {
+		move_elements(r, p, b);
 		return;
 	}
-	if (r->how == INDEX_ADD && r->dtype == DTYPE_F32) {
-		float *base = (float *)p[1];
-		const float *other = (const float *)p[0];
-
-		for (int64_t i = 0; i < n; i++)
-			base[i * step[1] + at[i * step[2]]] += other[i * step[0]];
-		return;
-	}
-	if (r->how == INDEX_ADD) {
-		for (int64_t i = 0; i < n; i++)
-			add_one(r->dtype, p[1] + (i * step[1] + at[i * step[2]]) * width, p[0] + i * step[0] * width);
-		return;
-	}
-	switch (r->width) {
-	case 1: MOVE(uint8_t);
-	case 2: MOVE(uint16_t);
-	case 4: MOVE(uint32_t);
-	case 8: MOVE(uint64_t);
+	switch (bytes) {
+	case 8: MOVE_ROWS(8);
+	case 16: MOVE_ROWS(16);
+	case 32: MOVE_ROWS(32);
+	case 64: MOVE_ROWS(64);
+	case 128: MOVE_ROWS(128);
+	default: MOVE_ROWS(bytes);
 	}
 }
 
 void index_move(enum index_move how, const struct tensor *other, const struct tensor *base,
-		const struct tensor *offsets)
+		const struct tensor *offsets, int64_t scale)
 {
-	struct move_run r = { .how = how, .dtype = base->dtype, .width = dtype_bytes(base->dtype) };
+	struct move_run r = { .how = how, .dtype = base->dtype, .width = dtype_bytes(base->dtype), .scale = scale };
 	struct loop l;
 
 	loop_start(&l, other->rank, other->size);
@@ -134,7 +193,10 @@ void index_move(enum index_move how, const struct tensor *other, const struct te
 	loop_add(&l, base);
 	loop_add(&l, offsets);
 	l.lead = how == INDEX_TAKE ? 0 : 2;
-	loop_run(&l, move_row, &r);
+	if (how == INDEX_ADD)
+		loop_run(&l, add_row, &r);
+	else
+		loop_blocks(&l, move_block, &r);
 }
 
 bool index_is_list(const struct tensor *t)

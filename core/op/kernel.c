@@ -70,7 +70,8 @@ static bool fits(char letter, const struct operand *o)
 static const char *letter_meaning(char letter)
 {
 	static const struct { char letter; const char *meaning; } table[] = {
-		{ 'T', "a tensor" }, { 't', "a tensor or none" }, { 'L', "a list of tensors" }, { 'l', "a list of tensors" },
+		{ 'T', "a tensor" }, { 't', "a tensor or none" },
+		{ 'L', "a list of tensors" }, { 'l', "a list of tensors" },
 		{ 'S', "a number" }, { 's', "a number or none" }, { 'D', "a number" }, { '?', "a number or none" },
 		{ 'I', "an integer" }, { 'i', "an integer or none" }, { 'M', "an integer or none" },
 		{ 'B', "a bool" }, { 'b', "a bool or none" }, { 'Z', "a string" },

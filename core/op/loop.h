@@ -10,6 +10,8 @@
 
 enum { LOOP_MAX = 6, LOOP_CHUNK = 512 };
 
+struct pair { uint64_t half[2]; };	/* for elements of 16 bytes */
+
 struct loop {
 	int ntensors, rank;
 	int lead;				/* the tensor whose order the loop takes; the first unless set */
@@ -23,9 +25,18 @@ struct loop {
 /* One row: n elements, tensor k from p[k] with step[k] elements between them. */
 typedef void loop_fn(void *ctx, char *const *p, const int64_t *step, int64_t n);
 
+/* Rows at equal distances: what is left of the nest when the two innermost dimensions are given away at once. */
+struct block {
+	int64_t rows, n;
+	int64_t step[LOOP_MAX];		/* in a row, elements */
+	int64_t next[LOOP_MAX];		/* from row to row, bytes */
+};
+typedef void block_fn(void *ctx, char *const *p, const struct block *b);
+
 void loop_start(struct loop *l, int rank, const int64_t *size);
 void loop_add(struct loop *l, const struct tensor *t);	/* aligned at the last dimension; size 1 is broadcast */
 void loop_run(struct loop *l, loop_fn *f, void *ctx);
+void loop_blocks(struct loop *l, block_fn *f, void *ctx);
 
 /* The types kernels compute in: f16, bf16 and f32 in float, f64 in double, integers and bool in int64. */
 enum kind {
@@ -41,6 +52,8 @@ enum dtype kind_dtype(enum kind k);
 /* n elements of dtype t at src, step apart, to an array of the kind, and back. Conversion is C's; to bool: != 0. */
 void kind_load(enum kind k, void *dst, enum dtype t, const void *src, int64_t step, int64_t n);
 void kind_store(enum kind k, const void *src, enum dtype t, void *dst, int64_t step, int64_t n);
+void kind_convert(enum dtype to, void *dst, int64_t dst_step, enum dtype from, const void *src, int64_t src_step,
+		  int64_t n);
 
 /* Elementwise functors work on rows: out and in are arrays of n (never aliasing). One for each kind that may be
  * computed in: row_fn *const f[KINDS] = { f32, f64, i64 }, and [KIND_BOOL], [KIND_I32]. */

@@ -44,22 +44,25 @@ static bool constant_pad_shape(struct call *c, struct error *err)
 	       call_fits(c, 2, c->out[0]->dtype, err);
 }
 
+/* The border slab by slab, each between those of the dimensions before; then what is inside. */
 static bool constant_pad_kernel(struct call *c, struct error *err)
 {
 	struct tensor in = *call_tensor(c, 0), out = *c->out[0];
-	bool padded = false;
 
-	for (int i = 0; i < call_length(c, 1) / 2; i++) {
+	for (int i = call_length(c, 1) / 2 - 1; i >= 0; i--) {
 		int64_t before = call_item(c, 1, 2 * i), after = call_item(c, 1, 2 * i + 1);
+		int64_t cut = before < 0 ? -before : 0;
 		int d = in.rank - 1 - i;
+		struct tensor slab;
 
-		padded |= before > 0 || after > 0;
-		in = tensor_narrow(in, d, before < 0 ? -before : 0,
-				   in.size[d] + (before < 0 ? before : 0) + (after < 0 ? after : 0));
-		out = tensor_narrow(out, d, before > 0 ? before : 0, in.size[d]);
+		in = tensor_narrow(in, d, cut, in.size[d] - cut + (after < 0 ? after : 0));
+		before = before < 0 ? 0 : before;
+		slab = tensor_narrow(out, d, 0, before);
+		tensor_fill(&slab, &c->arg[2]);
+		slab = tensor_narrow(out, d, before + in.size[d], after < 0 ? 0 : after);
+		tensor_fill(&slab, &c->arg[2]);
+		out = tensor_narrow(out, d, before, in.size[d]);
 	}
-	if (padded)
-		tensor_fill(c->out[0], &c->arg[2]);
 	tensor_copy(&out, &in);
 	return true;
 }

@@ -2,72 +2,21 @@
  *
  * Accumulated in f32, f64 or int64 by the result's dtype, in a few lanes along a row, so a sum is a little more
  * exact than the plain loop of the stock kernels (which accumulates var and prod of halves in halves, too). */
+#include "core/op/reduce.h"
 #include "core/op/scan.h"
 
 #include <complex.h>
 #include <math.h>
 #include <string.h>
 
-/* Functors: `a` is accumulated, `x` the next element, `m` the mean of the output (var only). */
-
-enum { LANES = 8 };
-
-typedef void reduce_fn(void *acc, const void *x, const void *mean, int64_t n);
-
-struct reduction {
-	reduce_fn *along[KINDS], *across[KINDS];	/* n elements into one; n elements into n */
-	double start;				/* what an empty reduction gives; for integers saturated */
-};
-
-#define REDUCE_KIND(name, T, begin, expr, join) \
-static void name##_along(void *acc, const void *in, const void *mean, int64_t n) \
-{ \
-	const T *p = in; \
-	const T m = mean ? *(const T *)mean : 0; \
-	T *out = acc, lane[LANES], a = *out, x; \
-	int64_t i = 0; \
- \
-	for (int l = 0; l < LANES; l++) \
-		lane[l] = begin; \
-	for (; i + LANES <= n; i += LANES) \
-		for (int l = 0; l < LANES; l++) { \
-			a = lane[l]; \
-			x = p[i + l]; \
-			lane[l] = (T)(expr); \
-		} \
-	a = *out; \
-	for (; i < n; i++) { \
-		x = p[i]; \
-		a = (T)(expr); \
-	} \
-	for (int l = 0; n >= LANES && l < LANES; l++) { \
-		x = lane[l]; \
-		a = (T)(join); \
-	} \
-	*out = a; \
-	(void)m; \
-} \
-static void name##_across(void *acc, const void *in, const void *mean, int64_t n) \
-{ \
-	const T *restrict p = in; \
-	const T *restrict q = mean ? mean : in; \
-	T *restrict out = acc; \
- \
-	for (int64_t i = 0; i < n; i++) { \
-		const T a = out[i], x = p[i], m = q[i]; \
- \
-		out[i] = (T)(expr); \
-		(void)m; \
-	} \
-}
-
 #define REDUCTION(name, first, f, i, join_f, join_i, begin_f, begin_i) \
 REDUCE_KIND(name##_f32, float, begin_f, f, join_f) \
 REDUCE_KIND(name##_f64, double, begin_f, f, join_f) \
 REDUCE_KIND(name##_i64, int64_t, begin_i, i, join_i) \
 static const struct reduction name##_reduction = { \
-	{ name##_f32_along, name##_f64_along, name##_i64_along }, \
-	{ name##_f32_across, name##_f64_across, name##_i64_across }, first \
+	{ name##_f32_one, name##_f64_one, name##_i64_one }, \
+	{ name##_f32_few, name##_f64_few, name##_i64_few }, \
+	{ name##_f32_many, name##_f64_many, name##_i64_many }, first \
 };
 
 #define WRAP(a, op, b) ((uint64_t)(a) op (uint64_t)(b))
@@ -78,8 +27,9 @@ REDUCE_KIND(sum_f64, double, 0, a + x, a + x)
 REDUCE_KIND(sum_i64, int64_t, 0, WRAP(a, +, x), WRAP(a, +, x))
 REDUCE_KIND(sum_c128, double complex, 0, a + x, a + x)
 static const struct reduction sum_reduction = {
-	{ sum_f32_along, sum_f64_along, sum_i64_along, [KIND_C128] = sum_c128_along },
-	{ sum_f32_across, sum_f64_across, sum_i64_across, [KIND_C128] = sum_c128_across }, 0
+	{ sum_f32_one, sum_f64_one, sum_i64_one, [KIND_C128] = sum_c128_one },
+	{ sum_f32_few, sum_f64_few, sum_i64_few, [KIND_C128] = sum_c128_few },
+	{ sum_f32_many, sum_f64_many, sum_i64_many, [KIND_C128] = sum_c128_many }, 0
 };
 REDUCTION(prod, 1, a * x, WRAP(a, *, x), a * x, WRAP(a, *, x), 1, 1)
 REDUCTION(max, -INFINITY, NANMAX(a, x), NANMAX(a, x), NANMAX(a, x), NANMAX(a, x), -INFINITY, INT64_MIN)
@@ -89,7 +39,7 @@ REDUCTION(square, 0, a + (x - m) * (x - m), a + (x - m) * (x - m), a + x, a + x,
 
 REDUCE_KIND(any_truth, uint8_t, 0, a | x, a | x)
 static const struct reduction any_reduction = {
-	{ [KIND_BOOL] = any_truth_along }, { [KIND_BOOL] = any_truth_across }, 0
+	{ [KIND_BOOL] = any_truth_one }, { [KIND_BOOL] = any_truth_few }, { [KIND_BOOL] = any_truth_many }, 0
 };
 
 /* The engine */
@@ -99,62 +49,103 @@ struct reduce_run {
 	enum kind kind;
 	enum dtype in;
 	bool has_mean;
+	int64_t columns;	/* a row of the loop is a matrix with so many columns */
 };
 
+/* Whole matrix rows at a time, through a buffer unless they are of the kind already. */
 static void reduce_row(void *ctx, char *const *p, const int64_t *step, int64_t n)
 {
 	_Alignas(64) char buf[LOOP_CHUNK * KIND_BYTES];
 	const struct reduce_run *r = ctx;
-	size_t width = dtype_bytes(kind_dtype(r->kind));
-	bool direct = r->in == kind_dtype(r->kind) && step[0] == 1, across = step[1] != 0;
+	const int64_t columns = r->columns, in_width = (int64_t)dtype_bytes(r->in);
+	const bool many = columns > LANES / 2;
+	reduce_fn *f = (columns == 1 ? r->f->one : many ? r->f->many : r->f->few)[r->kind];
+	const int64_t width = (int64_t)dtype_bytes(kind_dtype(r->kind));
 
-	for (int64_t at = 0; at < n; at += LOOP_CHUNK) {
-		int64_t len = direct ? n : n - at < LOOP_CHUNK ? n - at : LOOP_CHUNK;
-		const void *x = buf;
-		size_t skip = across ? (size_t)at * width : 0;
+	if (r->in == kind_dtype(r->kind) && step[0] == 1) {
+		f(p[1], p[0], r->has_mean ? p[2] : NULL, columns == 1 ? n : n / columns, columns, 1);
+		return;
+	}
+	for (int64_t at = 0, len; at < n; at += len) {
+		int64_t column = many ? at % columns : 0;
+		int64_t most = many ? columns - column : LOOP_CHUNK / columns * columns;
 
-		if (direct)
-			x = p[0];
-		else
-			kind_load(r->kind, buf, r->in, p[0] + at * step[0] * (int64_t)dtype_bytes(r->in), step[0], len);
-		(across ? r->f->across : r->f->along)[r->kind](p[1] + skip, x, r->has_mean ? p[2] + skip : NULL, len);
-		if (direct)
-			break;
+		len = many && most > LOOP_CHUNK ? LOOP_CHUNK : most;
+		len = n - at < len ? n - at : len;
+		kind_load(r->kind, buf, r->in, p[0] + at * step[0] * in_width, step[0], len);
+		f(p[1] + column * width, buf, r->has_mean ? p[2] + column * width : NULL, many ? 1 : len / columns,
+		  many ? len : columns, 1);
 	}
 }
 
-/* Elements that lie side by side and are all kept, or all reduced: the product of the innermost dimensions. */
-static int64_t inner_run(const struct tensor *t, const bool *reduced, bool *kept)
+/* The memory of `in` from the inside: a run of kept dimensions, then one of reduced dimensions: a matrix of rows *
+ * columns. The rest stays, as dimensions of the loop. */
+struct matrix { int64_t rows, columns; };
+
+static struct matrix inner_matrix(const struct tensor *in, const bool *reduced, bool *inside)
 {
-	int64_t n = 1;
+	struct matrix m = { 1, 1 };
+	int i = in->rank - 1;
 
-	for (int i = t->rank - 1; i >= 0; i--) {
-		int d = t->dim_order[i];
-
-		if (t->size[d] == 1)
-			continue;
-		if (n == 1)
-			*kept = !reduced[d];
-		if (reduced[d] == *kept)
-			break;
-		n *= t->size[d];
+	for (; i >= 0 && (!reduced[in->dim_order[i]] || in->size[in->dim_order[i]] == 1); i--) {
+		m.columns *= in->size[in->dim_order[i]];
+		inside[in->dim_order[i]] = true;
 	}
-	return n;
+	for (; i >= 0 && (reduced[in->dim_order[i]] || in->size[in->dim_order[i]] == 1); i--) {
+		m.rows *= in->size[in->dim_order[i]];
+		inside[in->dim_order[i]] = true;
+	}
+	return m;
 }
 
-/* Too short rows are turned: reduced dimensions innermost, or outermost, in a loop that an imaginary tensor leads. */
-static void turn(struct loop *l, const struct tensor *acc, const bool *reduced, bool kept)
+/* The dimensions that are not inside, and one more for the matrix. */
+static struct tensor outside(const struct tensor *t, const bool *inside, int64_t size, int64_t stride)
+{
+	struct tensor o = *t;
+
+	o.rank = 0;
+	for (int d = 0; d < t->rank; d++)
+		if (!inside[d]) {
+			o.size[o.rank] = t->size[d];
+			o.stride[o.rank++] = t->stride[d];
+		}
+	o.size[o.rank] = size;
+	o.stride[o.rank++] = stride;
+	return o;
+}
+
+/* Many short sums: the reduced dimensions go outside in a loop that an imaginary tensor leads, and what is kept makes
+ * the rows. */
+static void turn(struct loop *l, const struct tensor *acc, const bool *reduced)
 {
 	struct tensor order = *acc;
 
 	for (int d = 0; d < acc->rank; d++)
 		if (reduced[d]) {
 			order.size[d] = l->size[d];
-			order.stride[d] = kept ? 0 : (INT64_C(1) << 24) * l->step[0][d];
+			order.stride[d] = (INT64_C(1) << 24) * l->step[0][d];
 		}
 	l->lead = l->ntensors;
 	loop_add(l, &order);
 	l->width[l->lead] = 0;	/* nobody looks at its memory */
+}
+
+static void turned_row(void *ctx, char *const *p, const int64_t *step, int64_t n)
+{
+	_Alignas(64) char buf[LOOP_CHUNK * KIND_BYTES];
+	const struct reduce_run *r = ctx;
+	const int64_t width = (int64_t)dtype_bytes(kind_dtype(r->kind)), in_width = (int64_t)dtype_bytes(r->in);
+
+	if (r->in == kind_dtype(r->kind)) {
+		r->f->many[r->kind](p[1], p[0], r->has_mean ? p[2] : NULL, 1, n, step[0]);
+		return;
+	}
+	for (int64_t at = 0; at < n; at += LOOP_CHUNK) {
+		int64_t len = n - at < LOOP_CHUNK ? n - at : LOOP_CHUNK;
+
+		kind_load(r->kind, buf, r->in, p[0] + at * step[0] * in_width, step[0], len);
+		r->f->many[r->kind](p[1] + at * width, buf, r->has_mean ? p[2] + at * width : NULL, 1, len, 1);
+	}
 }
 
 /* An accumulator for each output: in's rank and dim order, size 1 where reduced, dtype of the kind. Output `out` takes
@@ -188,17 +179,27 @@ static struct tensor reduce(struct call *c, const struct reduction *f, const str
 {
 	struct tensor acc = accumulator(c, in, reduced, k, f->start, out);
 	struct reduce_run r = { .f = f, .kind = k, .in = in->dtype, .has_mean = mean };
-	bool kept = false;
+	bool inside[MAX_RANK] = { false };
+	struct matrix m = inner_matrix(in, reduced, inside);
+	bool turned = m.columns == 1 && m.rows < 8 && tensor_numel(&acc) > 8;
+	struct tensor from = *in, to = acc, with;
 	struct loop l;
 
-	loop_start(&l, in->rank, in->size);
-	loop_add(&l, in);
-	loop_add(&l, &acc);
-	if (mean)
-		loop_add(&l, mean);
-	if (inner_run(in, reduced, &kept) < 8)
-		turn(&l, &acc, reduced, kept);
-	loop_run(&l, reduce_row, &r);
+	if (!turned) {
+		r.columns = m.columns;
+		from = outside(in, inside, m.rows * m.columns, 1);
+		to = outside(&acc, inside, 1, 0);
+	}
+	loop_start(&l, from.rank, from.size);
+	loop_add(&l, &from);
+	loop_add(&l, &to);
+	if (mean) {
+		with = turned ? *mean : outside(mean, inside, 1, 0);
+		loop_add(&l, &with);
+	}
+	if (turned)
+		turn(&l, &acc, reduced);
+	loop_run(&l, turned ? turned_row : reduce_row, &r);
 	return acc;
 }
 

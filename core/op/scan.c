@@ -79,14 +79,17 @@ static void name##_across(void *best, int64_t *index, const void *in, int64_t at
 	} \
 }
 
-struct chooser { best_fn *along[3], *across[3]; };
+struct chooser { best_fn *along[KINDS], *across[KINDS]; };
 
 #define CHOOSER(name, op) \
 BEST(name##_f32, float, op) \
 BEST(name##_f64, double, op) \
 BEST(name##_i64, int64_t, op) \
-static const struct chooser name = { { name##_f32_along, name##_f64_along, name##_i64_along }, \
-				     { name##_f32_across, name##_f64_across, name##_i64_across } };
+BEST(name##_i32, int32_t, op) \
+static const struct chooser name = { \
+	{ name##_f32_along, name##_f64_along, name##_i64_along, [KIND_I32] = name##_i32_along }, \
+	{ name##_f32_across, name##_f64_across, name##_i64_across, [KIND_I32] = name##_i32_across } \
+};
 CHOOSER(largest, >)
 CHOOSER(smallest, <)
 
@@ -94,6 +97,7 @@ CHOOSER(smallest, <)
 struct choose_run {
 	const struct chooser *f;
 	enum dtype in;
+	enum kind kind;
 	int64_t size, stride;	/* of the reduced dimension */
 	bool values;
 };
@@ -101,7 +105,7 @@ struct choose_run {
 static void choose_along(const struct choose_run *r, const char *in, void *best, int64_t *index)
 {
 	_Alignas(64) char buf[LOOP_CHUNK * 8];
-	enum kind k = kind_of(r->in);
+	enum kind k = r->kind;
 	int64_t width = (int64_t)dtype_bytes(r->in) * r->stride;
 
 	kind_load(k, best, r->in, in, 1, 1);
@@ -121,7 +125,7 @@ static void choose_along(const struct choose_run *r, const char *in, void *best,
 static void choose_across(const struct choose_run *r, const char *in, void *best, int64_t *index, int64_t n)
 {
 	_Alignas(64) char buf[LOOP_CHUNK * 8];
-	enum kind k = kind_of(r->in);
+	enum kind k = r->kind;
 	int64_t width = (int64_t)dtype_bytes(r->in) * r->stride;
 
 	kind_load(k, best, r->in, in, 1, n);
@@ -142,7 +146,7 @@ static void choose_row(void *ctx, char *const *p, const int64_t *step, int64_t n
 	_Alignas(64) char best[LOOP_CHUNK * 8];
 	int64_t index[LOOP_CHUNK];
 	const struct choose_run *r = ctx;
-	enum kind k = kind_of(r->in);
+	enum kind k = r->kind;
 	int64_t width = (int64_t)dtype_bytes(r->in);
 	int64_t chunk = step[0] == 1 && n >= 8 ? LOOP_CHUNK : 1;
 
@@ -203,6 +207,7 @@ static bool choose(struct call *c, const struct chooser *f, struct tensor *index
 	struct loop l;
 	int dim = -1;
 
+	r.kind = r.in == DTYPE_I64 || dtype_is_float(r.in) ? kind_of(r.in) : KIND_I32;
 	if (call_has(c, 1) && !call_dim(c, 1, call_tensor(c, 0)->rank, &dim, err))
 		return false;
 	in = without_dim(c, dim, &r.size, &r.stride);
@@ -287,42 +292,65 @@ struct cumsum_run {
 	int64_t size, in_stride, out_stride;
 };
 
-/* The sum is rounded to the output's dtype at every step, as in stock kernels: it shows with halves. */
-#define CUMSUM(name, T, kind) \
-static void name(const struct cumsum_run *r, const char *in, char *out) \
+static float round_as(enum dtype t, float v)
+{
+	if (t == DTYPE_F16)
+		return half_to_float(half_from_float(v));
+	return t == DTYPE_BF16 ? bf16_to_float(bf16_from_float(v)) : v;
+}
+
+/* n lines, of which the next starts so many bytes on. Sums of halves are rounded at every step, as in stock kernels. */
+typedef void cumsum_fn(const struct cumsum_run *r, const char *in, int64_t in_next, char *out, int64_t out_next,
+		       int64_t n);
+
+#define CUMSUM(name, T, kind, ROUND) \
+static void name##_plain(const struct cumsum_run *r, const char *in, int64_t in_next, char *out, int64_t out_next, \
+			 int64_t n) \
 { \
-	size_t in_step = (size_t)r->in_stride * dtype_bytes(r->in); \
-	size_t out_step = (size_t)r->out_stride * dtype_bytes(r->out); \
-	bool plain = r->out == kind_dtype(kind); \
-	T sum = 0, x; \
+	for (; n > 0; n--, in += in_next, out += out_next) { \
+		const T *p = (const T *)in; \
+		T *q = (T *)out, sum = *p; \
  \
-	for (int64_t i = 0; i < r->size; i++, in += in_step, out += out_step) { \
-		if (r->in == kind_dtype(kind)) \
-			x = *(const T *)in; \
-		else \
-			kind_load(kind, &x, r->in, in, 1, 1); \
-		sum = i ? (T)(x + sum) : x; \
-		if (plain) { \
-			*(T *)out = sum; \
-			continue; \
+		*q = sum; \
+		for (int64_t i = 1; i < r->size; i++) \
+			q[i * r->out_stride] = sum = p[i * r->in_stride] + sum; \
+	} \
+} \
+static void name(const struct cumsum_run *r, const char *in, int64_t in_next, char *out, int64_t out_next, int64_t n) \
+{ \
+	int64_t in_step = r->in_stride * (int64_t)dtype_bytes(r->in); \
+	int64_t out_step = r->out_stride * (int64_t)dtype_bytes(r->out); \
+	T x[LOOP_CHUNK]; \
+ \
+	for (; n > 0; n--, in += in_next, out += out_next) { \
+		T sum = 0; \
+ \
+		for (int64_t at = 0; at < r->size; at += LOOP_CHUNK) { \
+			int64_t len = r->size - at < LOOP_CHUNK ? r->size - at : LOOP_CHUNK; \
+ \
+			kind_load(kind, x, r->in, in + at * in_step, r->in_stride, len); \
+			for (int64_t i = 0; i < len; i++) \
+				x[i] = sum = (T)ROUND(at + i ? x[i] + sum : x[i]); \
+			kind_store(kind, x, r->out, out + at * out_step, r->out_stride, len); \
 		} \
-		kind_store(kind, &sum, r->out, out, 1, 1); \
-		kind_load(kind, &sum, r->out, out, 1, 1); \
 	} \
 }
-CUMSUM(cumsum_f32, float, KIND_F32)
-CUMSUM(cumsum_f64, double, KIND_F64)
-CUMSUM(cumsum_i64, uint64_t, KIND_I64)
+#define ROUND_HALVES(v) (r->out == DTYPE_F32 ? (v) : round_as(r->out, v))
+CUMSUM(cumsum_f32, float, KIND_F32, ROUND_HALVES)
+CUMSUM(cumsum_f64, double, KIND_F64, )
+CUMSUM(cumsum_i64, uint64_t, KIND_I64, )
 
 static void cumsum_row(void *ctx, char *const *p, const int64_t *step, int64_t n)
 {
-	static void (*const sum[])(const struct cumsum_run *, const char *, char *) = { cumsum_f32, cumsum_f64,
-											cumsum_i64 };
+	static cumsum_fn *const sum[] = { cumsum_f32, cumsum_f64, cumsum_i64 };
+	static cumsum_fn *const plain[] = { cumsum_f32_plain, cumsum_f64_plain, cumsum_i64_plain };
 	const struct cumsum_run *r = ctx;
+	enum kind k = kind_of(r->out);
+	bool is_plain = r->in == r->out && r->out == kind_dtype(k);
 
-	for (int64_t i = 0; i < n; i++)
-		sum[kind_of(r->out)](r, p[1] + i * step[1] * (int64_t)dtype_bytes(r->in),
-				     p[0] + i * step[0] * (int64_t)dtype_bytes(r->out));
+	if (r->size)
+		(is_plain ? plain : sum)[k](r, p[1], step[1] * (int64_t)dtype_bytes(r->in), p[0],
+					    step[0] * (int64_t)dtype_bytes(r->out), n);
 }
 
 ROW2(add_f32, float, float, x + y)
