@@ -36,8 +36,9 @@ const char *file_kind_text(enum file_kind k);	/* "a Git LFS pointer (the file it
 /* The one-line error for a file that should have been WANTED: place, what it is. Returns false. */
 bool file_not(const struct file *f, const char *wanted, struct error *err);
 
-/* Writes bytes to PATH: beside it, synced, renamed over it (through a symbolic link: over what it points to).
- * On failure PATH is as it was and nothing is left behind. Without REPLACE an existing PATH is an error. */
+/* Writes bytes to PATH: into a file without a name (or beside it, where the file system has no such files), synced,
+ * renamed over it (through a symbolic link: over what it points to). On failure PATH is as it was and nothing is left
+ * behind; if the process dies it is the old file or the new one. Without REPLACE an existing PATH is an error. */
 bool file_write(const char *path, const void *data, size_t bytes, bool replace, struct error *err);
 /* The same when the bytes lie in pieces (a program is its tables and then its segments, padding in between). */
 struct file_piece { const void *data; size_t bytes; };
@@ -47,7 +48,9 @@ bool file_write_pieces(const char *path, const struct file_piece *piece, int n, 
 struct file_new {
 	const char *path;		/* as given; for messages */
 	char target[PATH_MAX];		/* links resolved */
-	char beside[PATH_MAX];		/* where its bytes are; "" when there is none */
+	char beside[PATH_MAX];		/* where its bytes are; "" when they have no name yet */
+	int fd;
+	bool open;			/* fd is */
 	bool replace;
 	bool replaced;			/* there was one before */
 };

@@ -15,6 +15,16 @@ static bool fail(const struct file_new *w, const char *what, struct error *err)
 	return error_set(err, ERROR_IO, "%s: %s: %s", w->path, what, strerror(errno));
 }
 
+static const char *folder_of(const char *path, char dir[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return ".";
+	snprintf(dir, PATH_MAX, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+	return dir;
+}
+
 /* Where the bytes are to end, and with which mode: an existing file keeps its own. */
 static bool find_target(struct file_new *w, mode_t *mode, struct error *err)
 {
@@ -38,15 +48,31 @@ static bool find_target(struct file_new *w, mode_t *mode, struct error *err)
 	return true;
 }
 
-static bool create_beside(struct file_new *w, int *fd, struct error *err)
+/* A file without a name yet, in the folder of the target: a crash leaves nothing behind. */
+static bool create_nameless(struct file_new *w)
+{
+	char dir[PATH_MAX];
+
+	w->fd = access("/proc/self/fd", X_OK) ? -1 : open(folder_of(w->target, dir), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+	return w->open = w->fd >= 0;
+}
+
+static bool beside(const struct file_new *w, int i, char *name, size_t bytes, struct error *err)
+{
+	return snprintf(name, bytes, "%s.%ld-%d.tmp", w->target, (long)getpid(), i) < (int)bytes ||
+	       error_set(err, ERROR_IO, "%s: name is too long", w->path);
+}
+
+static bool create_beside(struct file_new *w, struct error *err)
 {
 	char name[PATH_MAX];
 
 	for (int i = 0; i < TRIES; i++) {
-		if (snprintf(name, sizeof name, "%s.%ld-%d.tmp", w->target, (long)getpid(), i) >= (int)sizeof name)
-			return error_set(err, ERROR_IO, "%s: name is too long", w->path);
-		*fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (*fd >= 0) {
+		if (!beside(w, i, name, sizeof name, err))
+			return false;
+		w->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		w->open = w->fd >= 0;
+		if (w->open) {
 			memcpy(w->beside, name, sizeof name);
 			return true;
 		}
@@ -56,10 +82,36 @@ static bool create_beside(struct file_new *w, int *fd, struct error *err)
 	return fail(w, "cannot create a file beside it", err);
 }
 
-static bool put(const struct file_new *w, int fd, const uint8_t *data, size_t bytes, struct error *err)
+/* The nameless file gets a name. */
+static bool link_as(const struct file_new *w, const char *name)
+{
+	char fd[64];
+
+	snprintf(fd, sizeof fd, "/proc/self/fd/%d", w->fd);
+	return !linkat(AT_FDCWD, fd, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+}
+
+static bool link_beside(struct file_new *w, struct error *err)
+{
+	char name[PATH_MAX];
+
+	for (int i = 0; i < TRIES; i++) {
+		if (!beside(w, i, name, sizeof name, err))
+			return false;
+		if (link_as(w, name)) {
+			memcpy(w->beside, name, sizeof name);
+			return true;
+		}
+		if (errno != EEXIST)
+			break;
+	}
+	return fail(w, "cannot name the new file", err);
+}
+
+static bool put(const struct file_new *w, const uint8_t *data, size_t bytes, struct error *err)
 {
 	while (bytes) {
-		ssize_t n = write(fd, data, bytes < 1 << 30 ? bytes : 1 << 30);
+		ssize_t n = write(w->fd, data, bytes < 1 << 30 ? bytes : 1 << 30);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -73,6 +125,10 @@ static bool put(const struct file_new *w, int fd, const uint8_t *data, size_t by
 
 static bool move_into_place(struct file_new *w, struct error *err)
 {
+	if (!*w->beside && !w->replaced && link_as(w, w->target))
+		return true;
+	if (!*w->beside && !(w->replace ? link_beside(w, err) : fail(w, "cannot name the new file", err)))
+		return false;
 	if (w->replace ? !rename(w->beside, w->target)
 		       : !renameat2(AT_FDCWD, w->beside, AT_FDCWD, w->target, RENAME_NOREPLACE))
 		return true;
@@ -87,14 +143,8 @@ static bool move_into_place(struct file_new *w, struct error *err)
 static void sync_directory(const char *target)
 {
 	char dir[PATH_MAX];
-	char *slash;
-	int fd;
+	int fd = open(folder_of(target, dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	snprintf(dir, sizeof dir, "%s", target);
-	slash = strrchr(dir, '/');
-	if (slash)
-		slash[slash == dir] = '\0';
-	fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0) {
 		fsync(fd);
 		close(fd);
@@ -105,19 +155,16 @@ bool file_new_write(struct file_new *w, const char *path, const struct file_piec
 		    struct error *err)
 {
 	mode_t mode = 0;
-	int fd = -1;
 	bool ok;
 
 	*w = (struct file_new){ .path = path, .replace = replace };
-	ok = find_target(w, &mode, err) && create_beside(w, &fd, err);
+	ok = find_target(w, &mode, err) && (create_nameless(w) || create_beside(w, err));
 	for (int i = 0; ok && i < n; i++)
-		ok = put(w, fd, piece[i].data, piece[i].bytes, err);
-	if (ok && mode && fchmod(fd, mode))
+		ok = put(w, piece[i].data, piece[i].bytes, err);
+	if (ok && mode && fchmod(w->fd, mode))
 		ok = fail(w, "cannot set its mode", err);
-	if (ok && fsync(fd))
+	if (ok && fsync(w->fd))
 		ok = fail(w, "cannot sync", err);
-	if (fd >= 0 && close(fd) && ok)
-		ok = fail(w, "cannot close", err);
 	if (!ok)
 		file_new_drop(w);
 	return ok;
@@ -140,6 +187,9 @@ void file_new_drop(struct file_new *w)
 	if (*w->beside)
 		unlink(w->beside);
 	*w->beside = '\0';
+	if (w->open)
+		close(w->fd);
+	w->open = false;
 }
 
 bool file_write_pieces(const char *path, const struct file_piece *piece, int n, bool replace, struct error *err)
