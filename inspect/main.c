@@ -101,6 +101,7 @@ int main(int argc, char **argv)
 	hold_standard_files();
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);	/* a limit on file size is an error of writing */
 	mem_on_failure(out_of_memory);
 	if (!options_parse(&o, argc, argv, &err))
 		status = fail(EXIT_USAGE, &err);
