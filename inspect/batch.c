@@ -190,6 +190,8 @@ static bool run(struct batch *b, struct session *s, struct report *r, struct err
 		return session_verify(s, 0, s->current, err);
 	/* A change is always tried out; that it cannot be run here is told, and no error unless --verify. */
 	if (s->current && !session_verify(s, 0, s->current, err)) {
+		if (err->code == ERROR_MEMORY)
+			return false;
 		r->not_verified = arena_string(&b->mem, err->text);
 		err->code = ERROR_NONE;
 	}
@@ -402,7 +404,8 @@ static void one_session(struct batch *b, struct session *s)
 	}
 	r.preview = preview;
 	if (!run(b, s, &r, &err) || (o->trace && !trace_write(s, o->trace, o->force, &err))) {
-		complain(b, EXIT_RUN, "%s", err.text);
+		if (!o->output)		/* else it is told why nothing is written */
+			complain(b, EXIT_RUN, "%s", err.text);
 		r.failed = arena_string(&b->mem, err.text);
 	}
 	judge(b, &r);
@@ -433,7 +436,7 @@ static void one_model(struct batch *b, const struct model_path *m)
 	struct error err = { 0 };
 
 	if (!batch_open(b->o, m, &s, &err)) {
-		no_report(b, EXIT_READ, m ? m->path : "", &err);
+		no_report(b, err.code == ERROR_MEMORY ? EXIT_RUN : EXIT_READ, m ? m->path : "", &err);
 		return;
 	}
 	one_session(b, s);
@@ -452,6 +455,7 @@ int batch_run(const struct options *o)
 {
 	struct batch b = { .o = o };
 
+	json_set_alloc_funcs(mem_alloc, mem_free);
 	signal(SIGINT, on_interrupt);
 	signal(SIGTERM, on_interrupt);
 	if (find_models(&b)) {

@@ -1,14 +1,17 @@
 /* tool_mutate - damages files at random and reads them, in this process: run it under a sanitizer.
  *
- *   tool_mutate SEED COUNT FILE...
+ *   tool_mutate SEED COUNT FILE...             reads, lifts, reports, optimises
+ *   tool_mutate --to FOLDER SEED COUNT FILE... writes those that open, as <number>.pte
  *
- * Mutation i of a file depends on SEED, i and the file alone. Each must end in time, without a crash, and without
- * one block of memory larger than 64 MB + 4 times the file. Exit 0: all did; 1: one did not (its number is printed,
- * and the file is left as mutant.bin). */
+ * Mutation i of a file depends on SEED, i and the file alone. Each must end in time, without a crash, without one
+ * block of memory larger than 64 MB + 4 times the file, and without a control character in a report. Exit 0: all
+ * did; 1: one did not (its number is printed, and the file is left as mutant.bin). */
 #include "core/format/npy.h"
 #include "core/format/xblob.h"
-#include "core/program/program.h"
+#include "core/session/session.h"
+#include "views/report.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,23 +161,93 @@ static bool use_program(const struct pte *p, const struct file *f, struct arena 
 	return ok;
 }
 
-/* Methods of what was read are lifted, and are sound. The program takes the bytes over. */
-static bool open_program(const struct file *f)
+/* What the reports say of it. */
+
+static bool is_clean(const char *what, const char *s)
 {
-	struct file copy = { f->path, malloc(f->bytes ? f->bytes : 1), f->bytes, 0 };
-	struct program *p;
+	for (; *s; s++)
+		if (((unsigned char)*s < ' ' && *s != '\n') || *s == 127) {
+			printf("the %s report holds byte %d\n", what, *s);
+			return false;
+		}
+	return true;
+}
+
+static bool say_all(struct session *s, bool applied)
+{
+	struct report r = { .s = s, .xnnpack = "none", .table = "nodes", .by = "module", .applied = applied };
+	struct text t = { 0 };
+	struct arena mem = { 0 };
+	struct fold_preview *preview;
+	struct error err;
+	char *json;
+	json_t *j;
+	bool ok = preview_folds(s, 0, &mem, &preview, &err);
+
+	if (ok)
+		r.preview = preview;
+	j = report_json(&r);
+	json = json_dumps(j, JSON_ENSURE_ASCII | JSON_INDENT(1));
+	json_decref(j);
+	report_text(&t, &r);
+	report_markdown(&t, &r);
+	report_dot(&t, &r);
+	report_csv(&t, &r);
+	r.explain = "*";
+	for (int m = 0; m < s->program->nmethods; m++)
+		for (int i = 0; i < s->version[s->current].facts[m].nrows && i < 100; i++)
+			explain_node(&t, s, &s->version[s->current], m, &s->version[s->current].facts[m].row[i]);
+	ok = json && is_clean("JSON", json) && is_clean("text", str_text(&t.s));
+	free(json);
+	text_free(&t);
+	arena_free(&mem);
+	return ok;
+}
+
+/* What an error may be, and whether it says anything. */
+static bool told(const struct error *err)
+{
+	if (err->code != ERROR_NONE && *err->text)
+		return is_clean("error", err->text);
+	printf("refused without a reason\n");
+	return false;
+}
+
+static bool optimize(struct session *s)
+{
+	static const enum apply_step steps[] = { APPLY_LINEAR, APPLY_FOLD, APPLY_PARTITION };
+	struct error err = { 0 };
+	bool changed;
+
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+		if (!session_apply(s, steps[i], &changed, &err))
+			return told(&err);
+	for (int m = 0; m < s->program->nmethods; m++)
+		if (!graph_check(s->version[s->current].method[m], &err)) {
+			printf("optimised, method %d is not sound: %s\n", m, err.text);
+			return false;
+		}
+	if (!session_facts(s, s->current, &err))
+		return told(&err);
+	return say_all(s, true);
+}
+
+/* Methods of what was read are lifted, and are sound; reports can be given, and the whole be optimised. */
+static bool use_session(const struct file *f)
+{
+	struct session *s;
 	struct error err = { 0 };
 	bool ok = true;
 
-	memcpy((void *)copy.data, f->data, f->bytes);
-	if (!program_open_file(&p, copy, NULL, 0, &err))
-		return true;
-	for (int i = 0; ok && i < p->nmethods; i++)
-		if (!graph_check(p->method[i], &err)) {
+	if (!session_open_demo(&s, f->data, f->bytes, &err))
+		return told(&err);
+	for (int i = 0; ok && i < s->program->nmethods; i++)
+		if (!graph_check(s->program->method[i], &err)) {
 			printf("lifted, method %d is not sound: %s\n", i, err.text);
 			ok = false;
 		}
-	program_close(p);
+	ok = ok && (session_facts(s, 0, &err) ? say_all(s, false) && optimize(s) : told(&err));
+	session_close(s);
 	return ok;
 }
 
@@ -190,7 +263,7 @@ static bool read_all(const struct file *f, int *read)
 
 	if (pte_read(&p, f, &a, &err)) {
 		++*read;
-		ok = use_program(&p, f, &a) && open_program(f);
+		ok = use_program(&p, f, &a) && use_session(f);
 	} else if (err.code == ERROR_NONE || !*err.text) {
 		printf("refused without a reason\n");
 		ok = false;
@@ -202,6 +275,25 @@ static bool read_all(const struct file *f, int *read)
 	return ok;
 }
 
+/* Which one it is, when it ends us. */
+static struct { const struct file *file; const char *path; long number; } trying;
+
+static void tell(void)
+{
+	printf("mutation %ld of %s\n", trying.number, trying.path);
+	fflush(stdout);
+	file_write("mutant.bin", trying.file->data, trying.file->bytes, true, NULL);
+}
+
+static void too_long(int sig)
+{
+	printf("takes more than %d seconds\n", SECONDS);
+	tell();
+	abort();
+}
+
+void __sanitizer_set_death_callback(void (*f)(void)) __attribute__((weak));
+
 static double now(void)
 {
 	struct timespec t;
@@ -210,21 +302,48 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static bool try_one(const struct file *f, const struct file *other, uint64_t seed, int *read, double *slowest)
+static struct mutant make(const struct file *f, const struct file *other, uint64_t seed)
 {
 	struct random r = { seed };
 	struct mutant m = { malloc(f->bytes + 1), f->bytes, 0, other };
-	struct file g = { .path = f->path };
-	double start = now(), took;
-	bool ok;
 
 	memcpy(m.data, f->data, f->bytes);
 	m.tables = f->bytes < 65536 ? f->bytes / 2 + 1 : 65536;
 	mutate(&m, &r);
+	return m;
+}
+
+static bool write_one(const char *folder, long i, struct mutant m)
+{
+	struct session *s;
+	struct error err;
+	char path[4096];
+	bool ok = true;
+
+	snprintf(path, sizeof path, "%s/%06ld.pte", folder, i);
+	if (session_open_demo(&s, m.data, m.bytes, &err)) {
+		session_close(s);
+		ok = file_write(path, m.data, m.bytes, true, &err);
+	}
+	if (!ok)
+		fprintf(stderr, "%s\n", err.text);
+	free(m.data);
+	return ok;
+}
+
+static bool try_one(const struct file *f, struct mutant m, long i, int *read, double *slowest)
+{
+	struct file g = { .path = f->path };
+	double start = now(), took;
+	bool ok;
+
 	/* A block of just this size, so that a step beyond it is seen. */
 	g.data = memcpy(malloc(m.bytes + 1), m.data, m.bytes);
 	g.data = realloc((void *)g.data, m.bytes ? m.bytes : 1);
 	g.bytes = m.bytes;
+	trying.file = &g;
+	trying.path = f->path;
+	trying.number = i;
 	alarm(SECONDS);
 	ok = read_all(&g, read);
 	alarm(0);
@@ -235,7 +354,7 @@ static bool try_one(const struct file *f, const struct file *other, uint64_t see
 		ok = false;
 	}
 	if (!ok)
-		file_write("mutant.bin", g.data, g.bytes, true, NULL);
+		tell();
 	free(m.data);
 	free((void *)g.data);
 	return ok;
@@ -243,34 +362,37 @@ static bool try_one(const struct file *f, const struct file *other, uint64_t see
 
 int main(int argc, char **argv)
 {
-	int nfiles = argc - 3, read = 0;
-	long count = argc > 3 ? strtol(argv[2], NULL, 10) : 0;
-	uint64_t seed = argc > 3 ? strtoull(argv[1], NULL, 10) : 0;
+	const char *folder = argc > 2 && !strcmp(argv[1], "--to") ? argv[2] : NULL;
+	char **arg = argv + (folder ? 3 : 1);
+	int nfiles = argc - (int)(arg - argv) - 2, read = 0;
+	long count = nfiles > 0 ? strtol(arg[1], NULL, 10) : 0;
+	uint64_t seed = nfiles > 0 ? strtoull(arg[0], NULL, 10) : 0;
 	struct file *f = calloc((size_t)argc, sizeof *f);
 	double slowest = 0;
 	struct error err;
 
-	if (argc < 4) {
-		fprintf(stderr, "usage: tool_mutate SEED COUNT FILE...\n");
+	if (nfiles < 1) {
+		fprintf(stderr, "usage: tool_mutate [--to FOLDER] SEED COUNT FILE...\n");
 		return 2;
 	}
 	for (int i = 0; i < nfiles; i++)
-		if (!file_open(&f[i], argv[3 + i], &err)) {
+		if (!file_open(&f[i], arg[2 + i], &err)) {
 			fprintf(stderr, "%s\n", err.text);
 			return 2;
 		}
+	signal(SIGALRM, too_long);
+	if (__sanitizer_set_death_callback)
+		__sanitizer_set_death_callback(tell);
 	for (long i = 0; i < count; i++) {
 		const struct file *one = &f[i % nfiles];
+		struct mutant m = make(one, &f[(size_t)(i / nfiles + i) % (size_t)nfiles], seed * 1000003 + (uint64_t)i);
 
-		if (!try_one(one, &f[(size_t)(i / nfiles + i) % (size_t)nfiles], seed * 1000003 + (uint64_t)i, &read,
-			     &slowest)) {
-			printf("mutation %ld of %s\n", i, one->path);
-			fflush(stdout);
+		if (folder ? !write_one(folder, i, m) : !try_one(one, m, i, &read, &slowest))
 			_exit(1);
-		}
 	}
-	printf("%ld mutations, %d read, slowest %.3f s, largest block %zu bytes\n", count, read, slowest,
-	       mem_largest());
+	if (!folder)
+		printf("%ld mutations, %d read, slowest %.3f s, largest block %zu bytes\n", count, read, slowest,
+		       mem_largest());
 	for (int i = 0; i < nfiles; i++)
 		file_close(&f[i]);
 	free(f);

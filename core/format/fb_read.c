@@ -242,12 +242,13 @@ const char *fb_name(struct fb_table *t, int id, size_t *bytes)
 void *fb_array(const struct fb_vector *v, struct arena *a, size_t bytes_each)
 {
 	uint64_t bytes = (uint64_t)v->n * bytes_each;
-	void *p = NULL;
+	void *p;
 
-	if (bytes <= ARRAY_FLOOR + ARRAY_TIMES * (uint64_t)v->fb->bytes)
-		p = arena_try(a, (size_t)bytes);
-	if (!p)
-		fb_fail(v->fb, v->at, "a vector of %u entries is more than this file can mean", v->n);
+	if (bytes > ARRAY_FLOOR + ARRAY_TIMES * (uint64_t)v->fb->bytes)
+		return fb_fail(v->fb, v->at, "a vector of %u entries is more than this file can mean", v->n), NULL;
+	p = arena_try(a, (size_t)bytes);
+	if (!p && fb_ok(v->fb))
+		error_set(v->fb->err, ERROR_MEMORY, "%s: no memory for a vector of %u entries", v->fb->name, v->n);
 	return p;
 }
 

@@ -116,7 +116,9 @@ static bool make_plain(struct method_out *m, const struct value *c, struct span 
 		*out = (struct span){ c->data, c->bytes };
 		return true;
 	}
-	if (!each || !c->data)
+	if (!c->data)
+		return error_set(err, ERROR_REFUSED, "%s: its bytes are not at hand (no data file given?)", c->name);
+	if (!each)
 		return error_set(err, ERROR_REFUSED, "%s: its bytes cannot be put in default dim order", c->name);
 	to = arena_try(m->e->mem, c->bytes);
 	if (!to)

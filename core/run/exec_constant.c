@@ -235,7 +235,9 @@ bool exec_constant(const struct graph *g, const struct value *v, struct arena *a
 	ok = evaluate(&e);
 	if (ok) {
 		*out = *e.tensor[v->id];
-		if (v->kind == VALUE_CONSTANT && (ok = (out->data = arena_try(a, v->bytes + OVER_READ))))
+		if (v->kind == VALUE_CONSTANT && !(out->data = arena_try(a, v->bytes + OVER_READ)))
+			ok = error_set(err, ERROR_MEMORY, "%zu bytes are not to be had", v->bytes);
+		else if (v->kind == VALUE_CONSTANT)
 			memcpy(out->data, v->data, v->bytes);
 	}
 	for (int i = 0; i < g->nvalues; i++)

@@ -347,7 +347,8 @@ static bool take_message(struct worker *w)
 	case WIRE_FAILED:
 		code = (int)wire_get(&in);
 		text = wire_get_text(&in);
-		error_set(&w->error, (enum error_code)code, "%s", text ? text : "");
+		/* Memory that the child lacks is a run that fails; ERROR_MEMORY is for what we lack. */
+		error_set(&w->error, code == ERROR_MEMORY ? ERROR_RUN : (enum error_code)code, "%s", text ? text : "");
 		w->state = WORKER_FAILED;
 		return !in.bad;
 	}
@@ -358,10 +359,16 @@ static bool open_body(struct worker *w)
 {
 	size_t bytes = w->head.bytes + !w->head.bytes;
 
-	if (w->head.kind <= WIRE_JOB || w->head.kind >= WIRE_KINDS)
+	if (w->head.kind <= WIRE_JOB || w->head.kind >= WIRE_KINDS) {
+		fail(w, "said something unheard of");
 		return false;
+	}
 	w->body = w->head.kind == WIRE_OUTPUT ? arena_try(&w->result.mem, bytes) : mem_try(bytes);
 	w->body_n = 0;
+	if (!w->body) {
+		fail(w, "sent more than there is memory for");
+		w->error.code = ERROR_MEMORY;
+	}
 	return w->body;
 }
 
@@ -382,10 +389,8 @@ static bool receive(struct worker *w)
 		return false;
 	}
 	*(in_head ? &w->head_n : &w->body_n) += (size_t)n;
-	if (in_head && w->head_n == sizeof w->head && !open_body(w)) {
-		fail(w, "said something unheard of");
+	if (in_head && w->head_n == sizeof w->head && !open_body(w))
 		return false;
-	}
 	if (w->head_n == sizeof w->head && w->body_n == w->head.bytes) {
 		if (!take_message(w))
 			fail(w, "said something wrong");
