@@ -663,6 +663,35 @@ static void sizes_of_values(void **unused)
 	assert_false(xvalue_bytes(&huge, &bytes));
 }
 
+/* What a node reads as filter or bias it packs; everything else stored is read at run time. */
+static void constants_are_packed_or_read_at_run_time(void **unused)
+{
+	static const struct { enum xtag tag; int field; } packed[] = {
+		{ X_FULLY_CONNECTED, XFC_FILTER }, { X_FULLY_CONNECTED, XFC_BIAS }, { X_CONV2D, XC_FILTER }, { X_CONV2D, XC_BIAS },
+		{ X_DEPTHWISE_CONV2D, XC_FILTER }, { X_DEPTHWISE_CONV2D, XC_BIAS }, { X_CONV_TRANSPOSE_2D, XC_FILTER },
+		{ X_CONV_TRANSPOSE_2D, XC_BIAS },
+	};
+
+	for (int tag = 1; tag < X_TAGS; tag++)
+		for (int k = 0; k < xnode_types[tag].nfields; k++) {
+			struct xvalue value[] = { { .id = 0 }, { .id = 1, .data = { (const uint8_t *)"abcd", 4 } } };
+			struct xnode n = { .tag = (enum xtag)tag };
+			struct xgraph g = { value, 2, &n, 1, 0 };
+			bool filter = false;
+
+			if (xnode_types[tag].field[k].kind != XF_IN)
+				continue;
+			n.field[k] = 1;
+			for (int i = 0; i < N(packed); i++)
+				filter |= packed[i].tag == n.tag && packed[i].field == k;
+			assert_ptr_equal(xgraph_read_unpacked(&g), filter ? NULL : &value[1]);
+			value[1].data.data = NULL;
+			assert_null(xgraph_read_unpacked(&g));
+			value[1].key = "in named data";
+			assert_ptr_equal(xgraph_read_unpacked(&g), filter ? NULL : &value[1]);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -678,6 +707,7 @@ int main(void)
 		cmocka_unit_test(constants_in_the_blob_are_read),
 		cmocka_unit_test(old_group_scales_are_converted),
 		cmocka_unit_test(sizes_of_values),
+		cmocka_unit_test(constants_are_packed_or_read_at_run_time),
 	};
 
 	return RUN_TAP(tests);

@@ -9,6 +9,8 @@
 #define LIST(f) { #f, XF_LIST, false }
 #define IN(f) { #f, XF_IN, false }
 #define MAYBE(f) { #f, XF_IN, true }
+#define FILTER(f) { #f, XF_IN, .packed = true }
+#define BIAS(f) { #f, XF_IN, true, true }
 #define OUT(f) { #f, XF_OUT, false }
 
 /* Shapes that node types share; field ids are positions. */
@@ -24,7 +26,7 @@
 		NUM(kernel_height), NUM(kernel_width), NUM(subsampling_height), NUM(subsampling_width), \
 		NUM(dilation_height), NUM(dilation_width), NUM(group_input_channels), NUM(group_output_channels), \
 		NUM(groups), NUM(adjustment_height), NUM(adjustment_width), \
-		IN(input1_id), IN(filter_id), MAYBE(bias_id), OUT(output_id), NUM(flags) } }
+		IN(input1_id), FILTER(filter_id), BIAS(bias_id), OUT(output_id), NUM(flags) } }
 #define P(n) \
 	{ .name = #n, .has_min_max = true, .nfields = 13, .field = { \
 		NUM(padding_top), NUM(padding_right), NUM(padding_bottom), NUM(padding_left), \
@@ -38,7 +40,7 @@
 const struct xnode_type xnode_types[X_TAGS] = {
 	[X_ADD] = B_CLAMPED(Add),
 	[X_FULLY_CONNECTED] = { .name = "FullyConnected", .has_min_max = true, .nfields = 5, .field = {
-		IN(input1_id), IN(filter_id), MAYBE(bias_id), OUT(output_id),
+		IN(input1_id), FILTER(filter_id), BIAS(bias_id), OUT(output_id),
 		NUM(flags) } },
 	[X_SOFTMAX] = U(Softmax),
 	[X_SIGMOID] = U(Sigmoid),
@@ -164,5 +166,20 @@ struct xvalue *xgraph_value(const struct xgraph *g, uint32_t id)
 	for (int i = 0; i < g->nvalues; i++)
 		if (g->value[i].id == id)
 			return &g->value[i];
+	return NULL;
+}
+
+const struct xvalue *xgraph_read_unpacked(const struct xgraph *g)
+{
+	for (int i = 0; i < g->nnodes; i++) {
+		const struct xnode_type *t = &xnode_types[g->node[i].tag];
+
+		for (int k = 0; k < t->nfields; k++) {
+			const struct xvalue *v = t->field[k].kind == XF_IN ? xgraph_value(g, g->node[i].field[k]) : NULL;
+
+			if (v && xvalue_is_constant(v) && !t->field[k].packed)
+				return v;
+		}
+	}
 	return NULL;
 }

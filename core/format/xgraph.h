@@ -59,6 +59,7 @@ struct xfield {
 	const char *name;
 	enum xfield_kind kind;
 	bool optional;			/* XF_IN: may hold XNONE (no bias) */
+	bool packed;			/* XF_IN: read when the node is made, if it is stored; not when it runs */
 };
 
 struct xnode_type {
@@ -112,6 +113,9 @@ bool xvalue_is_constant(const struct xvalue *v);
 /* Bytes of the value as XNNPACK lays it out: 4-bit types two elements a byte, each row padded to a whole one;
  * false when the product overflows. */
 bool xvalue_bytes(const struct xvalue *v, size_t *bytes);
+/* A stored value that a node reads when it runs, and not when it is made: anything but a filter or bias. The stock
+ * runtime has freed its bytes by then, if they lie in the blob or are packed by another node as well. NULL: none. */
+const struct xvalue *xgraph_read_unpacked(const struct xgraph *g);
 const char *xdatatype_name(enum xdatatype t);	/* "qcint8" */
 
 #endif

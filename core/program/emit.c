@@ -284,7 +284,7 @@ static bool is_filed(const struct pte_plan *filed, struct span blob)
 	return false;
 }
 
-/* New blobs are read as the runtime will read them. */
+/* New blobs are read as the runtime will read them, which frees their bytes before it runs them. */
 static bool check_blobs(struct emission *e, const struct pte_image *image, struct graph *const *method,
 	struct error *err)
 {
@@ -298,7 +298,9 @@ static bool check_blobs(struct emission *e, const struct pte_image *image, struc
 			struct xgraph g;
 
 			if (!is_filed(&e->p->pte.plan[p], x->blob))
-				ok = xblob_read(&g, x->blob, 0, "the written delegate", look_up, &l, &mem, err);
+				ok = xblob_read(&g, x->blob, 0, "the written delegate", look_up, &l, &mem, err) &&
+					(!xgraph_read_unpacked(&g) || error_set(err, ERROR_FORMAT, "the written delegate: "
+						"value %u is stored in it and read at run time", xgraph_read_unpacked(&g)->id));
 			arena_free(&mem);
 		}
 	return ok;
