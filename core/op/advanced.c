@@ -115,11 +115,14 @@ static bool advanced_read(struct call *c, struct advanced *a, struct error *err)
 }
 
 /* A mask as offsets of its true elements. */
-static struct tensor mask_offsets(struct call *c, const struct tensor *mask, const int64_t *stride)
+static bool mask_offsets(struct call *c, struct tensor *offsets, const struct tensor *mask, const int64_t *stride,
+			 struct error *err)
 {
-	int64_t n = count_true(mask), at[MAX_RANK] = { 0 }, offset = 0;
-	struct tensor t = index_offsets(c, 1, &n);
-	int64_t *out = t.data;
+	int64_t n = count_true(mask), at[MAX_RANK] = { 0 }, offset = 0, *out;
+
+	if (!index_offsets(c, offsets, 1, &n, err))
+		return false;
+	out = offsets->data;
 
 	for (int64_t i = 0; i < tensor_numel(mask); i++) {
 		int64_t in = 0;
@@ -135,23 +138,26 @@ static struct tensor mask_offsets(struct call *c, const struct tensor *mask, con
 		}
 		offset += d >= 0 ? stride[d] : 0;
 	}
-	return t;
+	return true;
 }
 
 /* Offsets over the shape of the indices, and self without the indexed dimensions, both as they stand in the result. */
 static bool advanced_views(struct call *c, const struct advanced *a, const struct tensor *self, struct tensor *base,
 			   struct tensor *offsets, struct error *err)
 {
-	struct tensor all = index_offsets(c, a->rank, a->size);
+	struct tensor all;
 	int d = 0;
+
+	if (!index_offsets(c, &all, a->rank, a->size, err))
+		return false;
 
 	for (int i = 0; i < call_length(c, 1); i++) {
 		const struct tensor *index = call_item_tensor(c, 1, i);
 		struct tensor list;
 
 		if (index && is_mask(index)) {
-			list = mask_offsets(c, index, &self->stride[d]);
-			if (!index_offsets_add(c, &all, &list, INT64_MAX, 1, false, err))
+			if (!mask_offsets(c, &list, index, &self->stride[d], err) ||
+			    !index_offsets_add(c, &all, &list, INT64_MAX, 1, false, err))
 				return false;
 			d += index->rank;
 			continue;

@@ -8,8 +8,8 @@
 
 bool index_is_list(const struct tensor *t);	/* i64 or i32 */
 
-/* Offsets of this shape, in scratch, all 0. */
-struct tensor index_offsets(struct call *c, int rank, const int64_t *size);
+/* Makes offsets of this shape, in scratch, all 0. */
+bool index_offsets(struct call *c, struct tensor *offsets, int rank, const int64_t *size, struct error *err);
 /* Adds index * stride of one more index tensor, broadcast; an index must lie in [0, size), or with wrap in
  * [-size, size). */
 bool index_offsets_add(const struct call *c, struct tensor *offsets, const struct tensor *index, int64_t size,

@@ -1,5 +1,7 @@
 #include "core/op/index.h"
 
+#include "core/op/plain.h"
+
 #include <string.h>
 
 /* Offsets */
@@ -32,6 +34,12 @@ static void offsets_row(void *ctx, char *const *p, const int64_t *step, int64_t 
 			out[(at + i) * step[0]] += k * r->stride;
 		}
 	}
+}
+
+bool index_offsets(struct call *c, struct tensor *offsets, int rank, const int64_t *size, struct error *err)
+{
+	tensor_set_type(offsets, DTYPE_I64, rank, size);
+	return (offsets->data = plain_scratch(c, tensor_numel(offsets), 8, err));
 }
 
 /* Adds to the offsets those of one more index tensor, broadcast. */
@@ -68,10 +76,9 @@ bool index_offsets_of(struct call *c, const struct tensor *index, int64_t size, 
 	struct loop l;
 
 	*scale = 1;
-	if (index->dtype != DTYPE_I64) {
-		*offsets = index_offsets(c, index->rank, index->size);
-		return index_offsets_add(c, offsets, index, size, stride, false, err);
-	}
+	if (index->dtype != DTYPE_I64)
+		return index_offsets(c, offsets, index->rank, index->size, err) &&
+		       index_offsets_add(c, offsets, index, size, stride, false, err);
 	*offsets = *index;
 	*scale = stride;
 	loop_start(&l, index->rank, index->size);
@@ -79,15 +86,6 @@ bool index_offsets_of(struct call *c, const struct tensor *index, int64_t size, 
 	loop_run(&l, check_row, &r);
 	return !r.bad ||
 	       call_fail(c, err, "index %lld is out of range for size %lld", (long long)r.worst, (long long)size);
-}
-
-struct tensor index_offsets(struct call *c, int rank, const int64_t *size)
-{
-	struct tensor t = { .dtype = DTYPE_I64 };
-
-	tensor_set_type(&t, DTYPE_I64, rank, size);
-	t.data = arena_alloc(c->scratch, (size_t)tensor_numel(&t) * 8 + 8);
-	return t;
 }
 
 /* The walk. Tensors: other, base, offsets. */

@@ -1,5 +1,5 @@
 /* Choosing by masks, and what else gives as many elements as the data say: nonzero, repeat_interleave. */
-#include "core/op/loop.h"
+#include "core/op/plain.h"
 
 #include <string.h>
 
@@ -51,26 +51,23 @@ static bool masked_fill_kernel(struct call *c, struct error *err)
 	return true;
 }
 
-/* The mask, broadcast to the result's shape, as bytes in logical order. */
-static uint8_t *spread_mask(struct call *c, int rank, const int64_t *size)
+/* A tensor, converted and broadcast to a shape, in logical order. NULL: no memory. */
+static void *spread(struct call *c, const struct tensor *t, enum dtype dtype, int rank, const int64_t *size,
+		    struct error *err)
 {
-	struct tensor mask = { .dtype = DTYPE_BOOL };
+	struct tensor copy = { .dtype = dtype };
 
-	tensor_set_type(&mask, DTYPE_BOOL, rank, size);
-	mask.data = arena_alloc(c->scratch, (size_t)tensor_numel(&mask) + 1);
-	tensor_copy(&mask, call_tensor(c, 1));
-	return mask.data;
+	tensor_set_type(&copy, dtype, rank, size);
+	copy.data = plain_scratch(c, tensor_numel(&copy), dtype_bytes(dtype), err);
+	if (copy.data)
+		tensor_copy(&copy, t);
+	return copy.data;
 }
 
-/* A tensor, broadcast to a shape, in logical order. */
-static char *spread(struct call *c, const struct tensor *t, int rank, const int64_t *size)
+/* The same for a tensor that may lie as it should already. */
+static void *in_order(struct call *c, const struct tensor *t, struct error *err)
 {
-	struct tensor copy = { .dtype = t->dtype };
-
-	tensor_set_type(&copy, t->dtype, rank, size);
-	copy.data = arena_alloc(c->scratch, (size_t)tensor_numel(&copy) * dtype_bytes(t->dtype) + 1);
-	tensor_copy(&copy, t);
-	return copy.data;
+	return tensor_is_default_order(t) ? t->data : spread(c, t, t->dtype, t->rank, t->size, err);
 }
 
 static bool masked_scatter_shape(struct call *c, struct error *err)
@@ -82,22 +79,17 @@ static bool masked_scatter_shape(struct call *c, struct error *err)
 			 dtype_name(call_tensor(c, 0)->dtype));
 }
 
-/* As spread, but in place if it lies as it should. */
-static char *in_order(struct call *c, const struct tensor *t)
-{
-	return tensor_is_default_order(t) ? t->data : spread(c, t, t->rank, t->size);
-}
-
 static bool masked_scatter_kernel(struct call *c, struct error *err)
 {
 	const struct tensor *source = call_tensor(c, 2);
 	struct tensor out = *c->out[0];
 	size_t width = dtype_bytes(out.dtype);
-	uint8_t *mask = spread_mask(c, out.rank, out.size);
-	char *to = spread(c, call_tensor(c, 0), out.rank, out.size);
-	char *from = in_order(c, source);
+	uint8_t *mask = spread(c, call_tensor(c, 1), DTYPE_BOOL, out.rank, out.size, err);
+	char *to = spread(c, call_tensor(c, 0), out.dtype, out.rank, out.size, err), *from = in_order(c, source, err);
 	int64_t left = tensor_numel(source);
 
+	if (!mask || !to || (!from && left))
+		return false;
 	for (int64_t i = 0, n = tensor_numel(&out); i < n; i++) {
 		if (!mask[i])
 			continue;
@@ -140,8 +132,10 @@ static bool masked_select_kernel(struct call *c, struct error *err)
 
 	if (!call_broadcast(c, "01", c->out[0]->dtype, &all, err))
 		return false;
-	mask = spread_mask(c, all.rank, all.size);
-	from = spread(c, call_tensor(c, 0), all.rank, all.size);
+	mask = spread(c, call_tensor(c, 1), DTYPE_BOOL, all.rank, all.size, err);
+	from = spread(c, call_tensor(c, 0), all.dtype, all.rank, all.size, err);
+	if (!mask || !from)
+		return false;
 	for (int64_t i = 0, n = tensor_numel(&all); i < n; i++)
 		if (mask[i]) {
 			memcpy(to, from + (size_t)i * width, width);
@@ -151,16 +145,6 @@ static bool masked_select_kernel(struct call *c, struct error *err)
 }
 
 /* nonzero: the coordinates of what is not 0, in logical order. */
-
-static uint8_t *truth(struct call *c, const struct tensor *t)
-{
-	struct tensor copy = { .dtype = DTYPE_BOOL };
-
-	tensor_set_type(&copy, DTYPE_BOOL, t->rank, t->size);
-	copy.data = arena_alloc(c->scratch, (size_t)tensor_numel(t) + 1);
-	tensor_copy(&copy, t);
-	return copy.data;
-}
 
 static bool nonzero_shape(struct call *c, struct error *err)
 {
@@ -175,7 +159,8 @@ static bool nonzero_shape(struct call *c, struct error *err)
 	size[0] = tensor_numel(self);
 	size[1] = self->rank;
 	if (self->data) {
-		is = truth(c, self);
+		if (!(is = spread(c, self, DTYPE_BOOL, self->rank, self->size, err)))
+			return false;
 		size[0] = 0;
 		for (int64_t i = 0, n = tensor_numel(self); i < n; i++)
 			size[0] += is[i];
@@ -187,9 +172,11 @@ static bool nonzero_shape(struct call *c, struct error *err)
 static bool nonzero_kernel(struct call *c, struct error *err)
 {
 	const struct tensor *self = call_tensor(c, 0);
-	uint8_t *is = truth(c, self);
+	uint8_t *is = spread(c, self, DTYPE_BOOL, self->rank, self->size, err);
 	int64_t *out = c->out[0]->data;
 
+	if (!is)
+		return false;
 	for (int64_t i = 0, n = tensor_numel(self); i < n; i++) {
 		int64_t rest = i;
 

@@ -1,5 +1,5 @@
 /* Padding: with a number, with a mirror image, with the border. Channels last stays. */
-#include "core/op/loop.h"
+#include "core/op/plain.h"
 
 #include <string.h>
 
@@ -135,7 +135,9 @@ static bool border_pad_kernel(struct call *c, struct error *err)
 			continue;
 		cut.size[d] = out->size[d];
 		tensor_set_strides(&cut);
-		cut.data = arena_alloc(c->scratch, (size_t)tensor_numel(&cut) * dtype_bytes(cut.dtype));
+		cut.data = plain_scratch(c, tensor_numel(&cut), dtype_bytes(cut.dtype), err);
+		if (!cut.data)
+			return false;
 		for (int64_t k = 0; k < cut.size[d]; k++) {
 			struct tensor dst = tensor_narrow(cut, d, k, 1),
 				      src = tensor_narrow(in, d, border_index(c, k - before, in.size[d]), 1);

@@ -2,6 +2,7 @@
  *
  * Accumulated in f32, f64 or int64 by the result's dtype, in a few lanes along a row, so a sum is a little more
  * exact than the plain loop of the stock kernels (which accumulates var and prod of halves in halves, too). */
+#include "core/op/plain.h"
 #include "core/op/reduce.h"
 #include "core/op/scan.h"
 
@@ -47,9 +48,13 @@ static const struct reduction any_reduction = {
 struct reduce_run {
 	const struct reduction *f;
 	enum kind kind;
+	const struct tensor *self;
+	const bool *reduced;		/* dimensions of self */
+	const struct tensor *mean;	/* as the accumulators, or NULL */
+	struct tensor *out;		/* serves for the accumulators if it lies as they do; or NULL */
+	struct tensor acc;		/* the result: self's rank and dim order, size 1 where reduced, dtype of the kind */
 	enum dtype in;
-	bool has_mean;
-	int64_t columns;	/* a row of the loop is a matrix with so many columns */
+	int64_t columns;		/* a row of the loop is a matrix with so many columns */
 };
 
 /* Whole matrix rows at a time, through a buffer unless they are of the kind already. */
@@ -63,7 +68,7 @@ static void reduce_row(void *ctx, char *const *p, const int64_t *step, int64_t n
 	const int64_t width = (int64_t)dtype_bytes(kind_dtype(r->kind));
 
 	if (r->in == kind_dtype(r->kind) && step[0] == 1) {
-		f(p[1], p[0], r->has_mean ? p[2] : NULL, columns == 1 ? n : n / columns, columns, 1);
+		f(p[1], p[0], r->mean ? p[2] : NULL, columns == 1 ? n : n / columns, columns, 1);
 		return;
 	}
 	for (int64_t at = 0, len; at < n; at += len) {
@@ -73,7 +78,7 @@ static void reduce_row(void *ctx, char *const *p, const int64_t *step, int64_t n
 		len = many && most > LOOP_CHUNK ? LOOP_CHUNK : most;
 		len = n - at < len ? n - at : len;
 		kind_load(r->kind, buf, r->in, p[0] + at * step[0] * in_width, step[0], len);
-		f(p[1] + column * width, buf, r->has_mean ? p[2] + column * width : NULL, many ? 1 : len / columns,
+		f(p[1] + column * width, buf, r->mean ? p[2] + column * width : NULL, many ? 1 : len / columns,
 		  many ? len : columns, 1);
 	}
 }
@@ -137,70 +142,67 @@ static void turned_row(void *ctx, char *const *p, const int64_t *step, int64_t n
 	const int64_t width = (int64_t)dtype_bytes(kind_dtype(r->kind)), in_width = (int64_t)dtype_bytes(r->in);
 
 	if (r->in == kind_dtype(r->kind)) {
-		r->f->many[r->kind](p[1], p[0], r->has_mean ? p[2] : NULL, 1, n, step[0]);
+		r->f->many[r->kind](p[1], p[0], r->mean ? p[2] : NULL, 1, n, step[0]);
 		return;
 	}
 	for (int64_t at = 0; at < n; at += LOOP_CHUNK) {
 		int64_t len = n - at < LOOP_CHUNK ? n - at : LOOP_CHUNK;
 
 		kind_load(r->kind, buf, r->in, p[0] + at * step[0] * in_width, step[0], len);
-		r->f->many[r->kind](p[1] + at * width, buf, r->has_mean ? p[2] + at * width : NULL, 1, len, 1);
+		r->f->many[r->kind](p[1] + at * width, buf, r->mean ? p[2] + at * width : NULL, 1, len, 1);
 	}
 }
 
-/* An accumulator for each output: in's rank and dim order, size 1 where reduced, dtype of the kind. Output `out` takes
- * them itself if they lie in it as they should. */
-static struct tensor accumulator(struct call *c, const struct tensor *in, const bool *reduced, enum kind k,
-				 double start, const struct tensor *out)
+/* One accumulator for each output. */
+static bool make_accumulators(struct call *c, struct reduce_run *r, struct error *err)
 {
-	struct tensor acc = *in;
-	struct operand first = { .kind = ARG_DOUBLE, .d = start };
+	struct operand first = { .kind = ARG_DOUBLE, .d = r->f->start };
+	struct tensor *acc = &r->acc;
 
-	acc.dtype = kind_dtype(k);
-	for (int d = 0; d < in->rank; d++)
-		acc.size[d] = reduced[d] ? 1 : in->size[d];
-	tensor_set_strides(&acc);
-	if (out && out->dtype == acc.dtype && tensor_is_default_order(in))
-		acc.data = out->data;
-	else
-		acc.data = arena_alloc(c->scratch, (size_t)tensor_numel(&acc) * KIND_BYTES + 1);
-	if (k == KIND_I64 && isinf(start)) {
+	*acc = *r->self;
+	acc->dtype = kind_dtype(r->kind);
+	for (int d = 0; d < acc->rank; d++)
+		acc->size[d] = r->reduced[d] ? 1 : acc->size[d];
+	tensor_set_strides(acc);
+	if (r->out && r->out->dtype == acc->dtype && tensor_is_default_order(acc))
+		acc->data = r->out->data;
+	else if (!(acc->data = plain_scratch(c, tensor_numel(acc), KIND_BYTES, err)))
+		return false;
+	if (r->kind == KIND_I64 && isinf(first.d)) {
 		int64_t min, max;
 
-		dtype_limits(in->dtype, &min, &max);
-		first = (struct operand){ .kind = ARG_INT, .i = start < 0 ? min : max };
+		dtype_limits(r->self->dtype, &min, &max);
+		first = (struct operand){ .kind = ARG_INT, .i = first.d < 0 ? min : max };
 	}
-	tensor_fill(&acc, &first);
-	return acc;
+	tensor_fill(acc, &first);
+	return true;
 }
 
-static struct tensor reduce(struct call *c, const struct reduction *f, const struct tensor *in, const bool *reduced,
-			    enum kind k, const struct tensor *mean, const struct tensor *out)
+static bool reduce(struct call *c, struct reduce_run *r, struct error *err)
 {
-	struct tensor acc = accumulator(c, in, reduced, k, f->start, out);
-	struct reduce_run r = { .f = f, .kind = k, .in = in->dtype, .has_mean = mean };
-	bool inside[MAX_RANK] = { false };
-	struct matrix m = inner_matrix(in, reduced, inside);
-	bool turned = m.columns == 1 && m.rows < 8 && tensor_numel(&acc) > 8;
-	struct tensor from = *in, to = acc, with;
+	bool inside[MAX_RANK] = { false }, turned;
+	struct matrix m = inner_matrix(r->self, r->reduced, inside);
+	struct tensor from, to, with;
 	struct loop l;
 
-	if (!turned) {
-		r.columns = m.columns;
-		from = outside(in, inside, m.rows * m.columns, 1);
-		to = outside(&acc, inside, 1, 0);
-	}
+	if (!make_accumulators(c, r, err))
+		return false;
+	turned = m.columns == 1 && m.rows < 8 && tensor_numel(&r->acc) > 8;
+	r->in = r->self->dtype;
+	r->columns = m.columns;
+	from = turned ? *r->self : outside(r->self, inside, m.rows * m.columns, 1);
+	to = turned ? r->acc : outside(&r->acc, inside, 1, 0);
 	loop_start(&l, from.rank, from.size);
 	loop_add(&l, &from);
 	loop_add(&l, &to);
-	if (mean) {
-		with = turned ? *mean : outside(mean, inside, 1, 0);
+	if (r->mean) {
+		with = turned ? *r->mean : outside(r->mean, inside, 1, 0);
 		loop_add(&l, &with);
 	}
 	if (turned)
-		turn(&l, &acc, reduced);
-	loop_run(&l, turned ? turned_row : reduce_row, &r);
-	return acc;
+		turn(&l, &r->acc, r->reduced);
+	loop_run(&l, turned ? turned_row : reduce_row, r);
+	return true;
 }
 
 /* Copies an accumulator to an output that has the reduced dimensions as 1 or not at all. */
@@ -345,12 +347,12 @@ static bool shape_var(struct call *c, struct error *err)
 static bool reduce_kernel(struct call *c, const struct reduction *f, struct error *err)
 {
 	bool reduced[MAX_RANK];
-	struct tensor acc;
+	struct reduce_run r = { .f = f, .kind = kind_of(c->out[0]->dtype), .self = call_tensor(c, 0), .reduced = reduced,
+				.out = c->out[0] };
 
-	if (!marked_dims(c, reduced, err))
+	if (!marked_dims(c, reduced, err) || !reduce(c, &r, err))
 		return false;
-	acc = reduce(c, f, call_tensor(c, 0), reduced, kind_of(c->out[0]->dtype), NULL, c->out[0]);
-	put_result(c->out[0], &acc, reduced);
+	put_result(c->out[0], &r.acc, reduced);
 	return true;
 }
 
@@ -366,52 +368,54 @@ KERNEL(min)
 
 static bool any_kernel(struct call *c, struct error *err)
 {
-	const struct tensor *in = call_tensor(c, 0);
 	bool reduced[MAX_RANK] = { false };
-	struct tensor acc;
+	struct reduce_run r = { .f = &any_reduction, .kind = KIND_BOOL, .self = call_tensor(c, 0), .reduced = reduced,
+				.out = c->out[0] };
 
 	if (!(c->op->schema[1] == 'A' && call_has(c, 1) && !call_length(c, 1)) && !marked_dims(c, reduced, err))
 		return false;
-	acc = reduce(c, &any_reduction, in, reduced, KIND_BOOL, NULL, c->out[0]);
-	put_result(c->out[0], &acc, reduced);
+	if (!reduce(c, &r, err))
+		return false;
+	put_result(c->out[0], &r.acc, reduced);
 	return true;
 }
 
 static bool mean_kernel(struct call *c, struct error *err)
 {
-	const struct tensor *in = call_tensor(c, 0);
 	bool reduced[MAX_RANK];
-	struct tensor acc;
+	struct reduce_run r = { .f = &sum_reduction, .kind = kind_of(c->out[0]->dtype), .self = call_tensor(c, 0),
+				.reduced = reduced, .out = c->out[0] };
 
-	if (!marked_dims(c, reduced, err))
+	if (!marked_dims(c, reduced, err) || !reduce(c, &r, err))
 		return false;
-	acc = reduce(c, &sum_reduction, in, reduced, kind_of(c->out[0]->dtype), NULL, c->out[0]);
-	divide(&acc, (double)reduced_numel(in, reduced));
-	put_result(c->out[0], &acc, reduced);
+	divide(&r.acc, (double)reduced_numel(r.self, reduced));
+	put_result(c->out[0], &r.acc, reduced);
 	return true;
 }
 
 /* Two passes, as the stock kernels. Too few elements for the correction give NaN (eager: inf or NaN). */
 static bool var_kernel(struct call *c, struct error *err)
 {
-	const struct tensor *in = call_tensor(c, 0);
 	int unbiased = op_arg(c->op, "unbiased"), correction = op_arg(c->op, "correction");
+	const struct tensor *self = call_tensor(c, 0);
 	bool reduced[MAX_RANK];
-	enum kind k = kind_of(in->dtype);
-	struct tensor mean, acc;
+	struct reduce_run sum = { .f = &sum_reduction, .kind = kind_of(self->dtype), .self = self, .reduced = reduced,
+				  .out = c->nouts > 1 ? c->out[1] : NULL };
+	struct reduce_run square = { .f = &square_reduction, .kind = sum.kind, .self = self, .reduced = reduced,
+				     .mean = &sum.acc, .out = c->out[0] };
 	double n, less;
 
-	if (!marked_dims(c, reduced, err))
+	if (!marked_dims(c, reduced, err) || !reduce(c, &sum, err))
 		return false;
-	n = (double)reduced_numel(in, reduced);
+	n = (double)reduced_numel(self, reduced);
 	less = unbiased >= 0 ? call_bool(c, unbiased, true) : call_double(c, correction, 1);
-	mean = reduce(c, &sum_reduction, in, reduced, k, NULL, c->nouts > 1 ? c->out[1] : NULL);
-	divide(&mean, n - less > 0 ? n : NAN);
-	acc = reduce(c, &square_reduction, in, reduced, k, &mean, c->out[0]);
-	divide(&acc, n - less > 0 ? n - less : NAN);
-	put_result(c->out[0], &acc, reduced);
+	divide(&sum.acc, n - less > 0 ? n : NAN);
+	if (!reduce(c, &square, err))
+		return false;
+	divide(&square.acc, n - less > 0 ? n - less : NAN);
+	put_result(c->out[0], &square.acc, reduced);
 	if (c->nouts > 1)
-		put_result(c->out[1], &mean, reduced);
+		put_result(c->out[1], &sum.acc, reduced);
 	return true;
 }
 

@@ -1,6 +1,9 @@
-/* reduce.h - how the functors of a reduction are written: `a` is accumulated, `x` the next element, `m` the mean of the output (var only). They reduce the rows of a
- * matrix to one row of accumulators: of one column; of few, of which several rows go side by side in LANES; of many,
- * where the elements of a single row may be `step` apart. Means stand as the accumulators do, or mean is NULL. */
+/* reduce.h - how the functors of a reduction are written: `a` is accumulated, `x` the next element, `m` the mean of the
+ * output (var only).
+ *
+ * They reduce the rows of a matrix to one row of accumulators: of one column; of few, of which several rows go side by
+ * side in LANES; of many, where the elements of a single row may be `step` apart. Means stand as the accumulators do,
+ * or mean is NULL. */
 #ifndef CORE_OP_REDUCE_H
 #define CORE_OP_REDUCE_H
 

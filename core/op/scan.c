@@ -1,5 +1,7 @@
 #include "core/op/scan.h"
 
+#include "core/op/plain.h"
+
 #include <string.h>
 
 /* Functors: keep the best so far with its index. A NaN is better than all, and stays. */
@@ -164,24 +166,25 @@ static void choose_row(void *ctx, char *const *p, const int64_t *step, int64_t n
 }
 
 /* Argument 0 as seen when dimension dim is gone; dim < 0: all its elements in logical order are the dimension. */
-static struct tensor without_dim(struct call *c, int dim, int64_t *size, int64_t *stride)
+static bool without_dim(struct call *c, struct tensor *in, int dim, struct choose_run *r, struct error *err)
 {
-	struct tensor in = *call_tensor(c, 0);
+	*in = *call_tensor(c, 0);
+	if (dim < 0 && !tensor_is_default_order(in)) {
+		struct tensor copy = *in;
 
-	if (dim < 0 && !tensor_is_default_order(&in)) {
-		struct tensor copy = in;
-
-		tensor_set_type(&copy, in.dtype, in.rank, in.size);
-		copy.data = arena_alloc(c->scratch, (size_t)tensor_numel(&in) * dtype_bytes(in.dtype));
-		tensor_copy(&copy, &in);
-		in = copy;
+		tensor_set_type(&copy, in->dtype, in->rank, in->size);
+		copy.data = plain_scratch(c, tensor_numel(in), dtype_bytes(in->dtype), err);
+		if (!copy.data)
+			return false;
+		tensor_copy(&copy, in);
+		*in = copy;
 	}
-	*size = dim < 0 ? tensor_numel(&in) : in.rank ? in.size[dim] : 1;
-	*stride = dim < 0 || !in.rank ? 1 : in.stride[dim];
-	for (int d = 0; d < in.rank; d++)
+	r->size = dim < 0 ? tensor_numel(in) : in->rank ? in->size[dim] : 1;
+	r->stride = dim < 0 || !in->rank ? 1 : in->stride[dim];
+	for (int d = 0; d < in->rank; d++)
 		if (dim < 0 || d == dim)
-			in.size[d] = 1;
-	return in;
+			in->size[d] = 1;
+	return true;
 }
 
 /* An output as if it had kept the reduced dimension. */
@@ -210,7 +213,8 @@ static bool choose(struct call *c, const struct chooser *f, struct tensor *index
 	r.kind = r.in == DTYPE_I64 || dtype_is_float(r.in) ? kind_of(r.in) : KIND_I32;
 	if (call_has(c, 1) && !call_dim(c, 1, call_tensor(c, 0)->rank, &dim, err))
 		return false;
-	in = without_dim(c, dim, &r.size, &r.stride);
+	if (!without_dim(c, &in, dim, &r, err))
+		return false;
 	loop_start(&l, in.rank, in.size);
 	loop_add(&l, &in);
 	out = with_dim(index, in.rank, dim);

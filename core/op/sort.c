@@ -1,6 +1,6 @@
 /* topk and sort. Elements are compared by a 64-bit key that has their order (NaN above all), so that one sort serves
  * every dtype; equal elements keep their order. */
-#include "core/op/loop.h"
+#include "core/op/plain.h"
 
 #include <string.h>
 
@@ -174,8 +174,10 @@ static bool sort_along(struct call *c, int dim_arg, int64_t k, bool descending, 
 	r.k = k < r.n ? k : r.n;
 	if (!r.k)
 		return true;
-	r.item = arena_array(c->scratch, (size_t)r.n, sizeof *r.item);
-	r.other = arena_array(c->scratch, (size_t)r.n, sizeof *r.other);
+	r.item = plain_scratch(c, r.n, sizeof *r.item, err);
+	r.other = plain_scratch(c, r.n, sizeof *r.other, err);
+	if (!r.item || !r.other)
+		return false;
 	for (int i = 0; i < 3; i++)
 		if (t[2].rank)
 			t[i].size[d] = 1;
