@@ -415,8 +415,8 @@ static void unknown_operators_keep_their_arguments(void **state)
 	maker_call(m, "aten::add.out", LIST(a, a, one, d, d));
 	maker_out(m, d);
 	lift();
-	assert_graph(g, "%1 = my::one.out(%0, 3) f32[4]\n  %2, %3 = my::two.outs(%1) f32[2] f32[2]\n  my::in_place_(%4, %1)\n"
-		     "  %5 = my::number(%1) i64[]\n  my::nothing(%1)\n  %6 = aten.add.Tensor(%1, %1, 1) f32[4]\n");
+	assert_graph(g, "%2 = my::one.out(%1, 3) f32[4]\n  %3, %4 = my::two.outs(%2) f32[2] f32[2]\n  my::in_place_(%0, %2)\n"
+		     "  %5 = my::number(%2) i64[]\n  my::nothing(%2)\n  %6 = aten.add.Tensor(%2, %2, 1) f32[4]\n");
 	assert_true(g->first->op->flags & OP_OPAQUE);
 	assert_false(g->rigid);
 }

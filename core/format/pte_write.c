@@ -44,12 +44,16 @@ static uint32_t segment_with(struct writer *w, struct span s)
 /* Entry 0 of both lists is a placeholder of no bytes. */
 static void place_constants(struct writer *w)
 {
+	static const uint8_t no_bytes[CONSTANT_ALIGN];
 	const struct pte_image *m = w->image;
 	uint64_t start;
 
 	w->constant_at = arena_array(&w->mem, (size_t)m->nconstants + 1, sizeof *w->constant_at);
 	for (int i = 1; i < m->nconstants; i++)
 		w->constant_at[i] = pieces_place(&w->pieces, m->constant[i], CONSTANT_ALIGN);
+	/* The runtime takes an empty segment for none, and then refuses the constants of no elements. */
+	if (m->nconstants > 1 && !w->pieces.bytes)
+		pieces_place(&w->pieces, (struct span){ no_bytes, sizeof no_bytes }, CONSTANT_ALIGN);
 	if (m->nconstants > 1)
 		w->constant_segment = add_segment(w, 0, w->pieces.bytes);
 	w->mutable_at = arena_array(&w->mem, (size_t)m->nmutable + 1, sizeof *w->mutable_at);

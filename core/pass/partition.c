@@ -194,6 +194,7 @@ bool partition_apply_all(struct graph *const *g, int ngraphs, struct error *err)
 		if (ok && !nothing_to_gain(&p, &p.method[i])) {
 			assign_groups(&x);
 			sweep_quantize(p.method[i].g);
+			graph_sweep(p.method[i].g);	/* XNNPACK's graphs hold nothing that nobody reads */
 		}
 	}
 	arena_free(&p.mem);

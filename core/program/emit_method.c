@@ -3,6 +3,7 @@
 
 #include "core/base/num.h"
 #include "core/program/memory.h"
+#include "core/program/states.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,21 @@ static const struct pte_tensor *filed_place(const struct method_out *m, const st
 	return f && f->tag == PTE_TENSOR && f->tensor->has_allocation ? f->tensor : NULL;
 }
 
+/* A tensor of the file that only points to a state, by et_view, lies where that does. */
+static const struct pte_tensor *state_place(const struct method_out *m, const struct value *v)
+{
+	const struct pte_tensor *f = filed_place(m, v);
+	const int *slot = m->e->p->states ? m->e->p->states->slot[m->g->plan] : NULL;
+
+	for (int i = 0; slot && !f && i < m->filed->nvalues; i++) {
+		const struct pte_value *x = &m->filed->value[i];
+
+		if (slot[i] == v->state_slot && x->tag == PTE_TENSOR && x->tensor->has_allocation && x->tensor->bytes == v->bytes)
+			f = x->tensor;
+	}
+	return f;
+}
+
 static bool shared_with_others(const struct method_out *m, int slot)
 {
 	const struct program *p = m->e->p;
@@ -105,7 +121,7 @@ static struct held *find_held(struct arenas *a, int slot)
 
 static bool hold_state(struct arenas *a, const struct value *v, struct error *err)
 {
-	const struct pte_tensor *f = filed_place(a->m, v);
+	const struct pte_tensor *f = state_place(a->m, v);
 	struct held *h = find_held(a, v->state_slot);
 	uint64_t end;
 
@@ -213,7 +229,7 @@ static void place_state_tensor(struct arenas *a, const struct value *state, stru
 {
 	const struct held *h = find_held(a, state->state_slot);
 
-	set_allocation(t, h->memory_id, filed_place(a->m, state)->memory_offset - h->begin + h->at);
+	set_allocation(t, h->memory_id, state_place(a->m, state)->memory_offset - h->begin + h->at);
 }
 
 static void set_allocations(struct arenas *a)

@@ -216,6 +216,11 @@ static bool fill_state(struct method_out *m, const struct value *v, struct pte_t
 
 	if (!f)
 		return error_set(err, ERROR_REFUSED, "%s: a state that the file does not hold", v->name);
+	if (!f->has_allocation) {	/* it was made to point there */
+		t->storage = PTE_PLANNED;
+		t->has_allocation = true;
+		return true;
+	}
 	*t = *f;
 	bytes = (struct span){ f->data, f->bytes };
 	if (f->storage == PTE_MUTABLE)

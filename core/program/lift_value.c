@@ -90,9 +90,14 @@ static void hold(struct lifting *l, int32_t v, int slot)
 
 void lift_hold_states(struct lifting *l)
 {
-	for (int v = 0; v < l->pte->nvalues; v++)
-		if (l->slot[v] >= 0)
-			hold(l, v, l->slot[v]);
+	for (int v = 0; v < l->pte->nvalues; v++) {
+		if (l->slot[v] < 0)
+			continue;
+		hold(l, v, l->slot[v]);
+		/* What it begins with counts even when calls only name other tensors of that memory. */
+		if (tensor(l, v)->storage == PTE_MUTABLE || tensor(l, v)->storage == PTE_EXTERNAL_MUTABLE)
+			l->own[v] = new_state(l, v, l->slot[v]);
+	}
 }
 
 struct value *lift_state(struct lifting *l, int32_t v)

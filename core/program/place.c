@@ -3,15 +3,36 @@
 #include "core/program/emission.h"
 
 #include "core/op/op.h"
+#include "core/program/calls.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Whether a call makes the value point to another one's memory. */
+static bool is_pointed(const struct method_out *m, int32_t index)
+{
+	struct call_table t;
+
+	call_table_init(&t, m->filed, m->e->mem);
+	for (int c = 0; c < m->filed->nchains; c++)
+		for (int i = 0; i < m->filed->chain[c].ninstructions; i++) {
+			const struct pte_instruction *in = &m->filed->chain[c].instruction[i];
+			struct kernel_call k;
+
+			if (in->call != PTE_KERNEL)
+				continue;
+			k = call_read(&t, in);
+			if (k.takes_pointer && k.nouts == 1 && k.out[0] == index)
+				return true;
+		}
+	return false;
+}
 
 static bool filed_has_memory(const struct method_out *m, int32_t index)
 {
 	const struct pte_value *v = &m->filed->value[index];
 
-	return v->tag != PTE_TENSOR || v->tensor->storage != PTE_UNPLANNED;
+	return v->tag != PTE_TENSOR || v->tensor->storage != PTE_UNPLANNED || is_pointed(m, index);
 }
 
 /* A node's value that is a method output has memory unless the file left it to the caller at all its places. */

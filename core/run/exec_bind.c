@@ -45,6 +45,8 @@ bool exec_bind(struct step *s, const struct graph *g, struct tensor *const *tens
 	struct binding b = { s, tensor, a, { 0 } };
 	char id[128];
 
+	if (n->group >= 0 && g->group[n->group].foreign && g->group[n->group].why)
+		return error_set(err, ERROR_UNSUPPORTED, "%s: %s", node_id(g, n, id, sizeof id), g->group[n->group].why);
 	if (n->op->flags & OP_OPAQUE || !n->op->shape || (!n->op->kernel && !s->view))
 		return error_set(err, ERROR_UNSUPPORTED, "%s: no kernel here for %s", node_id(g, n, id, sizeof id), n->op->name);
 	for (int i = 0; i < n->nargs; i++)

@@ -200,9 +200,11 @@ void facts_story(struct making_facts *m, struct node_row *r)
 	const struct fold *in = get(&m->fold_in, r->node);
 	struct str s = { 0 };
 
-	if (r->runs == RUNS_OTHER)
-		str_add(&s, r->node->group >= 0 ? "Another backend's delegate: shown and kept, never opened." :
-			"Control flow: shown and kept, never rewritten.");
+	if (r->runs == RUNS_OTHER && r->node->group >= 0)
+		str_addf(&s, "A delegate that is shown and kept, but not opened: %s.",
+			 m->g->group[r->node->group].why ? m->g->group[r->node->group].why : "its backend is another one");
+	else if (r->runs == RUNS_OTHER)
+		str_add(&s, "Control flow: shown and kept, never rewritten.");
 	else if (r->runs == RUNS_PORTABLE)
 		story_of_portable(m, &s, r);
 	else if (in)

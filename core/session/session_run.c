@@ -56,7 +56,7 @@ bool session_job(struct session *s, int version, int method, struct job *job, st
 		return false;
 	*job = (struct job){ .path = s->program->file.path, .fd = f->program, .data = f->path, .ndata = s->ndata_paths,
 		.method = g->method, .engine = ENGINE_FILED, .threads = s->run.threads, .warmup = s->run.warmup, .runs = s->run.runs,
-		.max_seconds = s->run.max_seconds, .calls = keeps_state(g) ? 3 : 1, .seed = s->run.seed };
+		.max_seconds = s->run.max_seconds, .calls = keeps_state(s->program->method[method]) ? 3 : 1, .seed = s->run.seed };
 	choose_inputs(s, g, job);
 	return true;
 }
