@@ -143,6 +143,7 @@ static json_t *node(const struct report *r, const struct node_row *row)
 {
 	const struct value *out = row->node->nouts ? row->node->out[0] : NULL;
 	json_t *o = json_object(), *cost = json_object();
+	bool declined = row->verdict.kind != VERDICT_TAKES;	/* wherever it runs */
 	struct str command = { 0 };
 
 	look_command(r->s, look_needs(row->fix), &command);
@@ -156,7 +157,7 @@ static json_t *node(const struct report *r, const struct node_row *row)
 	put(o, "constant_only", json_boolean(row->constant_only));
 	put(o, "elided", json_boolean(look_elided(row)));
 	put(o, "verdict", report_string(look_verdict(row)));
-	put(o, "reason", reason(look_code(row), look_reason(row)));
+	put(o, "reason", declined ? reason(row->verdict.code, row->verdict.text) : reason(look_code(row), look_reason(row)));
 	put(o, "fix", report_string(row->fix ? row->fix : "none"));
 	put(o, "fix_command", command.n ? report_string(str_text(&command)) : json_null());
 	put(cost, "flops", number(row->flops));
