@@ -180,6 +180,7 @@ bool partition_apply_all(struct graph *const *g, int ngraphs, struct error *err)
 	for (int i = 0; ok && i < ngraphs; i++) {
 		if (g[i]->rigid)
 			continue;
+		graph_sweep(g[i]);	/* XNNPACK's graphs hold nothing that nobody reads, and it shapes no delegate */
 		p.method[p.nmethods].g = g[i];
 		p.method[p.nmethods].repair = true;
 		ok = recompose_apply(g[i], err) >= 0 && restate_apply(g[i], err);
@@ -194,7 +195,6 @@ bool partition_apply_all(struct graph *const *g, int ngraphs, struct error *err)
 		if (ok && !nothing_to_gain(&p, &p.method[i])) {
 			assign_groups(&x);
 			sweep_quantize(p.method[i].g);
-			graph_sweep(p.method[i].g);	/* XNNPACK's graphs hold nothing that nobody reads */
 		}
 	}
 	arena_free(&p.mem);

@@ -4,7 +4,7 @@
  * XNNPACK takes to a group, and makes as few groups as can be: no path, nor any order of reads and writes of state,
  * leaves a group and comes back. Foreign delegates stay, and so do filed ones that hold a node we would not
  * delegate ourselves. A group whose nodes are exactly those of one filed delegate, unedited, keeps that delegate's
- * bytes; where nothing is gained the graph stays as it is.
+ * bytes; where nothing is gained the graph stays as it is. Pure nodes that nobody reads go.
  *
  * Stored bytes do not grow: a node is left out when a delegate would have to store its filter in another layout
  * while something else goes on reading it as it lies (vectors, biases and statistics, are not counted).
