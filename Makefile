@@ -38,6 +38,11 @@ conformance: all tools
 	@[ -x $(B)/etrun/etrun ] || sh $(CASES)/../tools/build-etrun $(B)/etrun
 	python3 tests/conformance.py --etinspect $(B)/etinspect --run $(B)/tests/tool_run --etrun $(B)/etrun/etrun $(CASES) $(ONLY)
 
+# Our engines beside the stock runtime, a kernel a line; on a machine that does nothing else.
+speed: all tools
+	@[ -x $(B)/etrun/etrun ] || sh $(CASES)/../tools/build-etrun $(B)/etrun
+	python3 tests/speed.py --run $(B)/tests/tool_run --one $(B)/tests/tool_one --etrun $(B)/etrun/etrun $(CASES)
+
 # The same program and tests under AddressSanitizer and UBSan.
 asan:
 	+@$(MAKE) --no-print-directory B=$(B)/asan OPT=-O1 SAN="-fsanitize=address,undefined -fno-omit-frame-pointer -Wno-format-truncation" tap tools mutate
@@ -92,6 +97,6 @@ deps:
 		$(SUDO) $(APT) update; $(SUDO) $(APT) install --no-install-recommends -t trixie $(XNNPACK); \
 	else $(SUDO) $(APT) install --no-install-recommends $(XNNPACK); fi
 
-.PHONY: all run check tap conformance asan tools mutate install clean deps
+.PHONY: all run check tap conformance speed asan tools mutate install clean deps
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -201,19 +201,37 @@ void maker_jump(struct maker *m, enum pte_call call, int from, int to)
 	vec_push(&m->mem, &m->code, ((struct pte_instruction){ call, from, .to = to }));
 }
 
+static void write_out(struct maker *m, struct pte_output *out)
+{
+	struct pte_image image;
+	struct error err = { 0 };
+
+	end_method(m);
+	image = (struct pte_image){ m->plan.at, m->plan.n, m->constant.at, m->constant.n, m->mutable.at, m->mutable.n, m->named.at, m->named.n };
+	if (!pte_write(out, &image, &err))
+		fail_msg("%s", err.text);
+}
+
+void maker_save(struct maker *m, const char *path)
+{
+	struct pte_output out;
+	struct error err = { 0 };
+
+	write_out(m, &out);
+	if (!file_write_pieces(path, out.piece, out.npieces, true, &err))
+		fail_msg("%s", err.text);
+	pte_output_free(&out);
+}
+
 struct program *maker_open(struct maker *m, const char *const *data, int ndata, struct error *err)
 {
 	struct error own = { 0 };
 	struct pte_output out;
-	struct pte_image image;
 	struct file file = { .path = "made.pte" };
 	struct program *p = NULL;
 	uint8_t *bytes;
 
-	end_method(m);
-	image = (struct pte_image){ m->plan.at, m->plan.n, m->constant.at, m->constant.n, m->mutable.at, m->mutable.n, m->named.at, m->named.n };
-	if (!pte_write(&out, &image, &own))
-		fail_msg("%s", own.text);
+	write_out(m, &out);
 	file.data = bytes = mem_try(out.bytes + FILE_SLACK);
 	for (int i = 0; i < out.npieces; file.bytes += out.piece[i++].bytes)
 		memcpy(bytes + file.bytes, out.piece[i].data, out.piece[i].bytes);

@@ -53,4 +53,7 @@ void maker_jump(struct maker *m, enum pte_call call, int from, int to);
 /* The program; fails the test when there is an error, unless err is given. */
 struct program *maker_open(struct maker *m, const char *const *data, int ndata, struct error *err);
 
+/* Writes the program to a file, over one that is there. */
+void maker_save(struct maker *m, const char *path);
+
 #endif

@@ -6,6 +6,7 @@
 #ifndef CORE_OP_LOOP_H
 #define CORE_OP_LOOP_H
 
+#include "core/op/clones.h"
 #include "core/op/kernel.h"
 
 enum { LOOP_MAX = 6, LOOP_CHUNK = 512 };
@@ -60,7 +61,7 @@ void kind_convert(enum dtype to, void *dst, int64_t dst_step, enum dtype from, c
 typedef void row_fn(void *out, const void *const *in, int64_t n, void *ctx);
 /* Writes the row of a functor: x, y, z are the elements of the inputs, of type T; expr is the result, of type R. */
 #define ROW1(name, T, R, expr) \
-static void name(void *out, const void *const *in, int64_t n, void *ctx) \
+CLONES static void name(void *out, const void *const *in, int64_t n, void *ctx) \
 { \
 	const T *restrict a = in[0]; \
 	R *restrict o = out; \
@@ -68,7 +69,7 @@ static void name(void *out, const void *const *in, int64_t n, void *ctx) \
 	for (int64_t i = 0; i < n; i++) { const T x = a[i]; o[i] = (R)(expr); } \
 }
 #define ROW2(name, T, R, expr) \
-static void name(void *out, const void *const *in, int64_t n, void *ctx) \
+CLONES static void name(void *out, const void *const *in, int64_t n, void *ctx) \
 { \
 	const T *a = in[0], *b = in[1]; \
 	R *restrict o = out; \

@@ -1,5 +1,6 @@
 #include "core/op/scan.h"
 
+#include "core/op/clones.h"
 #include "core/op/plain.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@ enum { LANES = 16, BLOCK = 64 };
 
 #define BEST(name, T, op) \
 /* The best of n elements but NaN, and whether there is one */ \
-static T name##_peak(const T *restrict p, int64_t n, bool *nan) \
+CLONES static T name##_peak(const T *restrict p, int64_t n, bool *nan) \
 { \
 	T lane[LANES], best = p[0]; \
 	uint8_t bad[LANES] = { 0 }, any = 0; \
@@ -37,7 +38,7 @@ static T name##_peak(const T *restrict p, int64_t n, bool *nan) \
 	return best; \
 } \
 /* The first place of a value that is there, or of a NaN */ \
-static int64_t name##_find(const T *restrict p, int64_t n, T v, bool nan) \
+CLONES static int64_t name##_find(const T *restrict p, int64_t n, T v, bool nan) \
 { \
 	int64_t i = 0; \
  \

@@ -1,5 +1,6 @@
 /* topk and sort. Elements are compared by a 64-bit key that has their order (NaN above all), so that one sort serves
  * every dtype; equal elements keep their order. */
+#include "core/op/clones.h"
 #include "core/op/plain.h"
 
 #include <string.h>
@@ -8,37 +9,33 @@ struct item { int64_t key, index; };
 
 /* Keys */
 
-static int64_t key_of_double(double v)
+/* Keys of at most LOOP_CHUNK elements; descending turns their order around. Without branches, to vectorise. */
+CLONES static void float_keys(int64_t *key, const double *v, int64_t n, bool descending)
 {
-	int64_t bits;
+	const int64_t flip = -(int64_t)descending;
 
-	if (v != v)
-		return INT64_MAX;
-	if (v == 0)
-		return 0;	/* both zeros */
-	memcpy(&bits, &v, 8);
-	return bits < 0 ? bits ^ INT64_MAX : bits;
+	for (int64_t i = 0; i < n; i++) {
+		int64_t bits, ordered;
+		double x = v[i] + 0.0;	/* both zeros are one */
+
+		memcpy(&bits, &x, 8);
+		ordered = bits ^ (bits < 0 ? INT64_MAX : 0);
+		key[i] = (x != x ? INT64_MAX : ordered) ^ flip;
+	}
 }
 
-/* n elements to items in their order; descending turns the order of keys around. */
-static void make_items(struct item *item, enum dtype t, const char *data, int64_t stride, int64_t n, bool descending)
+static void make_keys(int64_t *key, enum dtype t, const char *data, int64_t stride, int64_t n, bool descending)
 {
-	int64_t width = (int64_t)dtype_bytes(t) * stride, ints[LOOP_CHUNK];
 	double floats[LOOP_CHUNK];
 
-	for (int64_t at = 0; at < n; at += LOOP_CHUNK) {
-		int64_t len = n - at < LOOP_CHUNK ? n - at : LOOP_CHUNK;
-
-		if (dtype_is_float(t))
-			kind_load(KIND_F64, floats, t, data + at * width, stride, len);
-		else
-			kind_load(KIND_I64, ints, t, data + at * width, stride, len);
-		for (int64_t i = 0; i < len; i++) {
-			int64_t key = dtype_is_float(t) ? key_of_double(floats[i]) : ints[i];
-
-			item[at + i] = (struct item){ descending ? ~key : key, at + i };
-		}
+	if (dtype_is_float(t)) {
+		kind_load(KIND_F64, floats, t, data, stride, n);
+		float_keys(key, floats, n, descending);
+		return;
 	}
+	kind_load(KIND_I64, key, t, data, stride, n);
+	for (int64_t i = 0; i < n; i++)
+		key[i] ^= -(int64_t)descending;
 }
 
 static bool before(const struct item *a, const struct item *b)
@@ -103,15 +100,26 @@ static void sift(struct item *heap, int64_t n, int64_t at)
 	}
 }
 
-static void choose_first(struct item *item, int64_t n, int64_t k)
+/* n more elements, which come after all that were seen. */
+static int64_t choose_more(struct item *heap, int64_t have, int64_t k, const int64_t *key, int64_t at, int64_t n)
 {
-	for (int64_t i = k / 2; i >= 0 && k; i--)
-		sift(item, k, i);
-	for (int64_t i = k; i < n && k; i++)
-		if (before(&item[i], &item[0])) {
-			item[0] = item[i];
-			sift(item, k, 0);
+	int64_t i = 0;
+
+	for (; i < n && have < k; i++) {
+		heap[have++] = (struct item){ key[i], at + i };
+		for (int64_t up = k / 2; have == k && up >= 0; up--)
+			sift(heap, k, up);
+	}
+	for (; i < n; i++)
+		if (key[i] < heap[0].key) {
+			heap[0] = (struct item){ key[i], at + i };
+			sift(heap, k, 0);
 		}
+	return have;
+}
+
+static void order_heap(struct item *item, int64_t k)
+{
 	for (int64_t i = k - 1; i > 0; i--) {
 		struct item swap = item[0];
 
@@ -134,10 +142,20 @@ static void sort_one(const struct sort_run *r, char *value, int64_t *index, cons
 {
 	struct item *item = r->item;
 	size_t width = dtype_bytes(r->dtype);
+	bool few = r->k < r->n / 8;
+	int64_t key[LOOP_CHUNK], have = 0;
 
-	make_items(item, r->dtype, self, r->stride, r->n, r->descending);
-	if (r->k < r->n / 8)
-		choose_first(item, r->n, r->k);
+	for (int64_t at = 0; at < r->n; at += LOOP_CHUNK) {
+		int64_t n = r->n - at < LOOP_CHUNK ? r->n - at : LOOP_CHUNK;
+
+		make_keys(key, r->dtype, self + at * r->stride * (int64_t)width, r->stride, n, r->descending);
+		if (few)
+			have = choose_more(item, have, r->k, key, at, n);
+		for (int64_t i = 0; i < n && !few; i++)
+			item[at + i] = (struct item){ key[i], at + i };
+	}
+	if (few)
+		order_heap(item, r->k);
 	else
 		item = (r->n < 256 ? merge_sort : radix_sort)(item, r->other, r->n);
 	for (int64_t i = 0; i < r->k; i++) {
