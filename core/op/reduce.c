@@ -21,8 +21,8 @@ static const struct reduction name##_reduction = { \
 };
 
 #define WRAP(a, op, b) ((uint64_t)(a) op (uint64_t)(b))
-#define NANMAX(a, x) ((x) != (x) || (x) > (a) ? (x) : (a))
-#define NANMIN(a, x) ((x) != (x) || (x) < (a) ? (x) : (a))
+#define NANMAX(a, x) (((x) != (x)) | ((x) > (a)) ? (x) : (a))	/* | so that it vectorises */
+#define NANMIN(a, x) (((x) != (x)) | ((x) < (a)) ? (x) : (a))
 REDUCE_KIND(sum_f32, float, 0, a + x, a + x)
 REDUCE_KIND(sum_f64, double, 0, a + x, a + x)
 REDUCE_KIND(sum_i64, int64_t, 0, WRAP(a, +, x), WRAP(a, +, x))

@@ -7,6 +7,7 @@
 #ifndef CORE_OP_REDUCE_H
 #define CORE_OP_REDUCE_H
 
+#include "core/op/clones.h"
 #include "core/op/loop.h"
 
 enum { LANES = 64 };
@@ -19,7 +20,7 @@ struct reduction {
 };
 
 #define REDUCE_ONE(name, T, begin, expr, join) \
-static void name##_one(void *acc, const void *in, const void *mean, int64_t rows, int64_t columns, int64_t step) \
+CLONES static void name##_one(void *acc, const void *in, const void *mean, int64_t rows, int64_t columns, int64_t step) \
 { \
 	const T *p = in, m = mean ? *(const T *)mean : 0; \
 	T *out = acc, lane[LANES / 8], a, x; \
@@ -28,6 +29,7 @@ static void name##_one(void *acc, const void *in, const void *mean, int64_t rows
 	for (int l = 0; l < LANES / 8; l++) \
 		lane[l] = begin; \
 	for (; i + LANES / 8 <= rows; i += LANES / 8) \
+		_Pragma("GCC unroll 1")	/* unrolled, it is not vectorised */ \
 		for (int l = 0; l < LANES / 8; l++) { \
 			a = lane[l]; \
 			x = p[i + l]; \

@@ -233,8 +233,8 @@ static bool hardtanh_kernel(struct call *c, struct error *err)
 	return apply(c, (row_fn *const[KINDS]){ hardtanh_f32, hardtanh_f64, hardtanh_i64 }, k, k);
 }
 
-ROW2(leaky_relu_f32, float, float, x * (x >= 0 ? 1 : y))
-ROW2(leaky_relu_f64, double, double, x * (x >= 0 ? 1 : y))
+ROW2(leaky_relu_f32, float, float, x >= 0 ? x : x * y)
+ROW2(leaky_relu_f64, double, double, x >= 0 ? x : x * y)
 
 static bool leaky_relu_kernel(struct call *c, struct error *err)
 {
