@@ -33,8 +33,19 @@ static const struct reduction sum_reduction = {
 	{ sum_f32_many, sum_f64_many, sum_i64_many, [KIND_C128] = sum_c128_many }, 0
 };
 REDUCTION(prod, 1, a * x, WRAP(a, *, x), a * x, WRAP(a, *, x), 1, 1)
-REDUCTION(max, -INFINITY, NANMAX(a, x), NANMAX(a, x), NANMAX(a, x), NANMAX(a, x), -INFINITY, INT64_MIN)
-REDUCTION(min, INFINITY, NANMIN(a, x), NANMIN(a, x), NANMIN(a, x), NANMIN(a, x), INFINITY, INT64_MAX)
+/* of narrow integers in int32 */
+#define EXTREME(name, better, first, least, narrow) \
+REDUCE_KIND(name##_f32, float, first, better(a, x), better(a, x)) \
+REDUCE_KIND(name##_f64, double, first, better(a, x), better(a, x)) \
+REDUCE_KIND(name##_i64, int64_t, least, better(a, x), better(a, x)) \
+REDUCE_KIND(name##_i32, int32_t, narrow, better(a, x), better(a, x)) \
+static const struct reduction name##_reduction = { \
+	{ name##_f32_one, name##_f64_one, name##_i64_one, [KIND_I32] = name##_i32_one }, \
+	{ name##_f32_few, name##_f64_few, name##_i64_few, [KIND_I32] = name##_i32_few }, \
+	{ name##_f32_many, name##_f64_many, name##_i64_many, [KIND_I32] = name##_i32_many }, first \
+};
+EXTREME(max, NANMAX, -INFINITY, INT64_MIN, INT32_MIN)
+EXTREME(min, NANMIN, INFINITY, INT64_MAX, INT32_MAX)
 /* squares of the distances from the mean */
 REDUCTION(square, 0, a + (x - m) * (x - m), a + (x - m) * (x - m), a + x, a + x, 0, 0)
 
@@ -168,7 +179,7 @@ static bool make_accumulators(struct call *c, struct reduce_run *r, struct error
 		acc->data = r->out->data;
 	else if (!(acc->data = plain_scratch(c, tensor_numel(acc), KIND_BYTES, err)))
 		return false;
-	if (r->kind == KIND_I64 && isinf(first.d)) {
+	if ((r->kind == KIND_I64 || r->kind == KIND_I32) && isinf(first.d)) {
 		int64_t min, max;
 
 		dtype_limits(r->self->dtype, &min, &max);
@@ -187,7 +198,7 @@ static bool reduce(struct call *c, struct reduce_run *r, struct error *err)
 
 	if (!make_accumulators(c, r, err))
 		return false;
-	turned = m.columns == 1 && m.rows < 8 && tensor_numel(&r->acc) > 8;
+	turned = m.columns == 1 && m.rows <= 16 && tensor_numel(&r->acc) > 8;
 	r->in = r->self->dtype;
 	r->columns = m.columns;
 	from = turned ? *r->self : outside(r->self, inside, m.rows * m.columns, 1);
@@ -350,6 +361,8 @@ static bool reduce_kernel(struct call *c, const struct reduction *f, struct erro
 	struct reduce_run r = { .f = f, .kind = kind_of(c->out[0]->dtype), .self = call_tensor(c, 0), .reduced = reduced,
 				.out = c->out[0] };
 
+	if (f->one[KIND_I32] && r.kind == KIND_I64 && r.self->dtype != DTYPE_I64)
+		r.kind = KIND_I32;
 	if (!marked_dims(c, reduced, err) || !reduce(c, &r, err))
 		return false;
 	put_result(c->out[0], &r.acc, reduced);

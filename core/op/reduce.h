@@ -22,22 +22,31 @@ struct reduction {
 #define REDUCE_ONE(name, T, begin, expr, join) \
 CLONES static void name##_one(void *acc, const void *in, const void *mean, int64_t rows, int64_t columns, int64_t step) \
 { \
+	const int n = LANES / 8; \
 	const T *p = in, m = mean ? *(const T *)mean : 0; \
-	T *out = acc, lane[LANES / 8], a, x; \
+	T *out = acc, lane[LANES / 8], a = begin, x; \
 	int64_t i = 0; \
  \
-	for (int l = 0; l < LANES / 8; l++) \
-		lane[l] = begin; \
-	for (; i + LANES / 8 <= rows; i += LANES / 8) \
+	for (int l = 0; l < n && rows >= n; l++) { \
+		x = p[l]; \
+		lane[l] = (T)(expr); \
+	} \
+	for (i = rows < n ? 0 : n; i + n <= rows; i += n) \
 		_Pragma("GCC unroll 1")	/* unrolled, it is not vectorised */ \
-		for (int l = 0; l < LANES / 8; l++) { \
+		for (int l = 0; l < n; l++) { \
 			a = lane[l]; \
 			x = p[i + l]; \
 			lane[l] = (T)(expr); \
 		} \
+	for (int half = n / 2; i && half; half /= 2) \
+		for (int l = 0; l < half; l++) { \
+			a = lane[l]; \
+			x = lane[l + half]; \
+			lane[l] = (T)(join); \
+		} \
 	a = *out; \
-	for (int l = 0; i && l < LANES / 8; l++) { \
-		x = lane[l]; \
+	if (i) { \
+		x = lane[0]; \
 		a = (T)(join); \
 	} \
 	for (; i < rows; i++) { \

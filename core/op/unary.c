@@ -135,11 +135,12 @@ static bool name##_kernel(struct call *c, struct error *err) \
 ROW1(name##_f32, float, float, f) \
 ROW1(name##_f64, double, double, d) \
 ROW1(name##_i64, int64_t, int64_t, i) \
+ROW1(name##_i32, int32_t, int32_t, i) \
 static bool name##_kernel(struct call *c, struct error *err) \
 { \
 	enum kind k = kind_of(call_tensor(c, 0)->dtype); \
  \
-	return apply(c, (row_fn *const[KINDS]){ name##_f32, name##_f64, name##_i64 }, k, k); \
+	return apply(c, (row_fn *const[KINDS]){ name##_f32, name##_f64, name##_i64, [KIND_I32] = name##_i32 }, k, k); \
 }
 
 #define BOOL1(name, f, d) \
@@ -186,12 +187,13 @@ REAL1(sign, x != x ? x : (x > 0) - (x < 0), x != x ? x : (x > 0) - (x < 0), (x >
 ROW1(abs_f32, float, float, fabsf(x))
 ROW1(abs_f64, double, double, fabs(x))
 ROW1(abs_i64, int64_t, int64_t, x < 0 ? -(uint64_t)x : (uint64_t)x)
+ROW1(abs_i32, int32_t, int32_t, x < 0 ? -(uint32_t)x : (uint32_t)x)
 ROW1(abs_c128, double complex, double, cabs(x))
 ROW1(conj_c128, double complex, double complex, conj(x))
 
 static bool abs_kernel(struct call *c, struct error *err)
 {
-	static row_fn *const abs[KINDS] = { abs_f32, abs_f64, abs_i64, [KIND_C128] = abs_c128 };
+	static row_fn *const abs[KINDS] = { abs_f32, abs_f64, abs_i64, [KIND_I32] = abs_i32, [KIND_C128] = abs_c128 };
 	enum kind k = kind_of(call_tensor(c, 0)->dtype);
 
 	return apply(c, abs, k, k == KIND_C128 ? KIND_F64 : k);
