@@ -28,6 +28,8 @@ static bool start(struct background *b, struct error *err)
 {
 	const struct background_job *j = current(b);
 
+	if (j->as_meant)
+		return session_job_as_meant(b->s, j->method, &b->job, err) && worker_start(&b->worker, &b->job, err);
 	if (!session_job(b->s, j->version, j->method, &b->job, err))
 		return false;
 	b->job.engine = j->engine;
@@ -60,11 +62,14 @@ static bool begin(struct background *b, struct session *s, bool timed, struct er
 	for (int m = 0; m < s->program->nmethods && s->current; m++)
 		for (int after = 0; after < 2; after++)
 			vec_push(&b->mem, &b->queue,
-				 ((struct background_job){ after ? s->current : 0, m, ENGINE_FILED, true }));
+				 ((struct background_job){ after ? s->current : 0, m, ENGINE_FILED, true, false }));
+	for (int m = 0; timed && m < s->program->nmethods; m++)
+		for (int meant = 0; meant < 2 && session_can_measure(s, m); meant++)
+			vec_push(&b->mem, &b->queue, ((struct background_job){ 0, m, meant ? ENGINE_PORTABLE : ENGINE_FILED, true, meant }));
 	for (int v = 0; timed && v <= s->current; v += s->current ? s->current : 1)
 		for (int m = 0; m < s->program->nmethods; m++)
 			for (int e = 0; e < ENGINES; e++)
-				vec_push(&b->mem, &b->queue, ((struct background_job){ v, m, (enum engine)e, false }));
+				vec_push(&b->mem, &b->queue, ((struct background_job){ v, m, (enum engine)e, false, false }));
 	start_next(b);
 	return true;
 }
@@ -97,8 +102,10 @@ static bool take(struct background *b, struct error *err)
 		job_result_free(&r);
 		return ok;
 	}
-	if (j->version) {
-		if (b->has_before)
+	if (j->version || j->as_meant) {
+		if (b->has_before && j->as_meant)
+			session_add_measure(b->s, j->method, &b->before, &r);
+		else if (b->has_before)
 			session_add_verify(b->s, j->method, "before-after", &b->before, &r);
 		job_result_free(&r);
 		drop_before(b);
@@ -145,6 +152,6 @@ void background_what(const struct background *b, char *buf, size_t bytes, double
 
 	snprintf(buf, bytes, "%s %s %s, %s", j->outputs ? "outputs of" : "timing",
 		 b->s->program->method[j->method]->method,
-		 j->version ? "after" : "before", engine_names[j->engine]);
+		 j->as_meant ? "as meant" : j->version ? "after" : "before", engine_names[j->engine]);
 	*part = worker_progress(b->worker);
 }

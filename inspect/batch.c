@@ -186,6 +186,8 @@ static bool run(struct batch *b, struct session *s, struct report *r, struct err
 		if (s->current && !session_bench(s, s->current, o->by, progress, NULL, err))
 			return false;
 	}
+	if (o->bench || o->verify)
+		session_measure(s);
 	if (o->verify)
 		return session_verify(s, 0, s->current, err);
 	/* A change is always tried out; that it cannot be run here is told, and no error unless --verify. */

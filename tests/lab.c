@@ -197,7 +197,7 @@ double lab_run(struct lab *lab, struct xlowered *low, double scale)
 		n->group = group;
 		run_node(&r, n);
 	}
-	if (!graph_check(lab->g, &err) || !xnn_lower(low, lab->g, group, &lab->g->mem, &err) || !live_supports(&low->graph, &err) ||
+	if (!graph_check(lab->g, &err) || !xnn_lower(low, lab->g, group, &lab->g->mem, &err) || !live_supports(&low->graph, NULL, &err) ||
 	    !live_pool_open(&pool, 1, &err) || !live_open(&live, &low->graph, pool, false, &err))
 		fail_msg("%s", err.text);
 	arg = arena_array(&r.mem, (size_t)low->nargs, sizeof *arg);

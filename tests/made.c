@@ -15,7 +15,7 @@ static struct node *add(struct graph *g, const char *op, const struct arg *arg, 
 {
 	struct node *n = graph_node(g, NULL, op_find(op), arg, nargs);
 
-	n->origin = (struct origin){ ORIGIN_FILE, 0, instruction, delegate, dnode, 0, 0 };
+	n->origin = (struct origin){ ORIGIN_FILE, 0, instruction, delegate, dnode, 0, 0, 0 };
 	n->group = delegate;
 	return n;
 }
@@ -140,7 +140,7 @@ static void make_facts(struct arena *a, struct method_facts *f, const struct gra
 	f->left_out[2] = "aten::convolution.out";
 	f->nleft_out = 3;
 	f->warning = arena_alloc(a, sizeof *f->warning);
-	*f->warning = (struct warning){ g->last, f->row[5].id, "wrong_result", "an invented warning with a \r control character", 0.25 };
+	*f->warning = (struct warning){ g->last, f->row[5].id, "wrong_result", "an invented warning with a \r control character", 0.25, true };
 	f->nwarnings = 1;
 }
 

@@ -33,7 +33,7 @@ static struct machine start(const struct xgraph *x)
 	struct machine m = { 0 };
 	struct error err = { 0 };
 
-	if (!live_supports(x, &err) || !live_pool_open(&m.pool, 1, &err) || !live_open(&m.live, x, m.pool, false, &err))
+	if (!live_supports(x, NULL, &err) || !live_pool_open(&m.pool, 1, &err) || !live_open(&m.live, x, m.pool, false, &err))
 		fail_msg("%s", err.text);
 	return m;
 }
@@ -159,7 +159,7 @@ static void refused(const struct xgraph *x, const char *text)
 {
 	struct error err = { 0 };
 
-	if (live_supports(x, &err) || !strstr(err.text, text))
+	if (live_supports(x, NULL, &err) || !strstr(err.text, text))
 		fail_msg("%s, expected: %s", err.text, text);
 }
 

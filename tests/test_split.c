@@ -27,7 +27,7 @@ static struct tensor *run(const struct lab *lab, const struct xlowered *low, con
 		for (int64_t k = 0; i < low->ninputs && k < tensor_numel(t); k++)
 			((float *)t->data)[k] = v->kind == VALUE_CONSTANT ? ((const float *)(const void *)v->data)[k] : (float)(k * 37 % 101) / 50 - 1;
 	}
-	if (!live_supports(x, &err) || !live_pool_open(&pool, 1, &err) || !live_open(&live, x, pool, false, &err) ||
+	if (!live_supports(x, NULL, &err) || !live_pool_open(&pool, 1, &err) || !live_open(&live, x, pool, false, &err) ||
 	    !live_run(live, arg, low->nargs, &err))
 		fail_msg("%s", err.text);
 	live_close(live);

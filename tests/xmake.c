@@ -173,7 +173,7 @@ bool xmake_raise(struct xmake *m, bool tidy, struct error *err)
 		if (x->flags & XFLAG_INPUT)
 			arg[x->external_id] = input_of(m, type[x->external_id]);
 	}
-	if (!xnn_raise(m->g, &m->x, arg, type, (int)m->x.nexterns, group, (struct origin){ .delegate = 0, .dnode = -1 }, err))
+	if (!xnn_raise(m->g, &m->x, arg, type, (int)m->x.nexterns, group, (struct origin){ .delegate = 0, .dnode = -1 }, false, err))
 		return false;
 	m->g->group[group].arg = arena_copy(&m->g->mem, arg, m->x.nexterns * sizeof *arg);
 	m->g->group[group].nargs = (int)m->x.nexterns;

@@ -13,6 +13,7 @@ enum error_code {
 	ERROR_FORMAT,	/* a file is not what it should be; the text gives file and offset */
 	ERROR_IO,	/* the system would not read or write */
 	ERROR_UNSUPPORTED, /* well-formed, but beyond what we can do */
+	ERROR_MISSING,	/* beyond what the XNNPACK installed here can do; the target's can */
 	ERROR_RUN,	/* a run failed: bad index, failed worker, XNNPACK status */
 	ERROR_MEMORY,	/* a size that a file or a run asked for is not to be had */
 	ERROR_REFUSED,	/* we could, but it would not be sound */

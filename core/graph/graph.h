@@ -76,6 +76,7 @@ struct origin {
 	int dnode;		/* node inside that delegate, or -1 */
 	int serial;		/* VIEW and PASS: makes the id unique */
 	uint32_t debug_handle;	/* 0: none */
+	int doubt;		/* core/xnn/doubt.h: its delegate gets it wrong; 0: not known to */
 };
 
 struct node {

@@ -166,9 +166,9 @@ static bool lift_chains(struct lifting *l)
 	return true;
 }
 
-struct graph *lift_method(struct program *p, int plan, struct error *err)
+static struct graph *lift(struct program *p, int plan, bool as_meant, struct error *err)
 {
-	struct lifting l = { .p = p, .plan = plan, .pte = &p->pte.plan[plan], .err = err };
+	struct lifting l = { .p = p, .plan = plan, .pte = &p->pte.plan[plan], .as_meant = as_meant, .err = err };
 	bool ok;
 
 	l.at = (struct origin){ .kind = ORIGIN_FILE, .instruction = -1, .delegate = -1, .dnode = -1 };
@@ -190,4 +190,18 @@ struct graph *lift_method(struct program *p, int plan, struct error *err)
 		return l.g;
 	graph_free(l.g);
 	return NULL;
+}
+
+struct graph *lift_method(struct program *p, int plan, struct error *err)
+{
+	return lift(p, plan, false, err);
+}
+
+struct graph *lift_method_as_meant(struct program *p, int plan, struct error *err)
+{
+	size_t lifted = p->lifted;
+	struct graph *g = lift(p, plan, true, err);
+
+	p->lifted = lifted;	/* the same calls once more */
+	return g;
 }

@@ -15,5 +15,7 @@
 #include "core/program/program.h"
 
 struct graph *lift_method(struct program *p, int plan, struct error *err);
+/* The same with doubtful nodes of delegates (core/xnn/doubt.h) as they were meant. For running it portably. */
+struct graph *lift_method_as_meant(struct program *p, int plan, struct error *err);
 
 #endif

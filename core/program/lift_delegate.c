@@ -92,7 +92,7 @@ static bool raise(struct lifting *l, const struct xgraph *x, const struct pte_in
 	}
 	first = l->g->nvalues;
 	last = l->g->last;
-	if (!xnn_raise(l->g, x, value, type, in->nargs, group, l->at, why))
+	if (!xnn_raise(l->g, x, value, type, in->nargs, group, l->at, l->as_meant, why))
 		return false;
 	find_homes(l, first);
 	set_group_args(l, group, value, in->nargs);

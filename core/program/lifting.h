@@ -28,6 +28,7 @@ struct lifting {
 	int *content_of_slot;		/* or -1 */
 	bool *pointed;			/* by slot: a view of it follows its sizes at run time */
 	struct origin at;		/* the instruction being lifted */
+	bool as_meant;			/* doubtful nodes of delegates as the program said */
 	struct error *err;
 };
 

@@ -104,7 +104,7 @@ static bool open_live(struct exec *e, struct xgraph *x, struct step *s, struct e
 
 	for (int i = 0; i < s->nargs; i++)
 		dynamic |= s->value[i] && s->value[i]->dynamic;
-	if (!live_supports(x, err))
+	if (!live_supports(x, NULL, err))
 		return false;
 	xnn_split(x, e->cache_bytes, dynamic, &e->mem, &packed);
 	ok = live_open(&s->live, x, e->pool, false, err);

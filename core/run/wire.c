@@ -122,6 +122,7 @@ void wire_put_job(struct wire_out *w, const struct job *j)
 	wire_put(w, (uint64_t)j->calls);
 	wire_put(w, j->outputs);
 	wire_put(w, j->node_times);
+	wire_put(w, j->as_meant);
 	wire_put(w, j->seed);
 	put_texts(w, j->npy, j->nnpy);
 	wire_put(w, (uint64_t)j->nshapes);
@@ -172,6 +173,7 @@ bool wire_get_job(struct wire_in *w, struct job *j, struct arena *a)
 	j->calls = get_int(w, INT32_MAX);
 	j->outputs = get_int(w, 1);
 	j->node_times = get_int(w, 1);
+	j->as_meant = get_int(w, 1);
 	j->seed = wire_get(w);
 	j->npy = get_texts(w, &j->nnpy, a);
 	j->shape = get_shapes(w, &j->nshapes, a);

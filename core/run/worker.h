@@ -22,6 +22,7 @@ struct job {
 	double max_seconds;		/* of the timed runs; warm-ups stop at it as well */
 	int calls;			/* consecutive calls from the initial state; outputs are those of all calls (stateful: 3) */
 	bool outputs, node_times;
+	bool as_meant;			/* core/program/meant.h; portably */
 	uint64_t seed;
 	const char *const *npy;
 	int nnpy;

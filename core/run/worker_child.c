@@ -1,4 +1,5 @@
 /* The child's side: one job, read from descriptor 0, answered there. */
+#include "core/program/meant.h"
 #include "core/run/cpu.h"
 #include "core/run/wire.h"
 
@@ -24,6 +25,7 @@ struct child {
 	struct wire_where *where;
 	struct program *program;
 	struct graph *graph;
+	struct graph *meant;		/* or NULL: ours to free */
 	struct tensor **input;
 	struct exec *exec;
 	struct job_result result;
@@ -156,8 +158,10 @@ static bool find_method(struct child *c, struct error *err)
 {
 	for (int i = 0; i < c->program->nmethods; i++)
 		if (!strcmp(c->program->method[i]->method, c->job.method)) {
-			c->graph = c->program->method[i];
-			return true;
+			if (c->job.as_meant)
+				c->meant = program_as_meant(c->program, i, err);
+			c->graph = c->job.as_meant ? c->meant : c->program->method[i];
+			return c->graph;
 		}
 	return error_set(err, ERROR_RUN, "%s has no method %s", c->job.path, c->job.method);
 }
@@ -328,6 +332,7 @@ int worker_main(void)
 	}
 	status = answer(&c);
 	exec_close(c.exec);
+	graph_free(c.meant);
 	program_close(c.program);
 	arena_free(&c.mem);
 	return status;

@@ -136,6 +136,7 @@ bool facts_make(struct method_facts *f, const struct facts_source *s, struct are
 	if (ok) {
 		make_rows(&m);
 		facts_of_file(&m);
+		facts_find_warnings(&m);
 		f->worst = facts_worst(f);
 	}
 	arena_free(&m.scratch);

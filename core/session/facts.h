@@ -1,6 +1,6 @@
 /* facts.h - what there is to say about a method: the rows behind every page and every report section.
  *
- * Nothing here looks at the bytes of a weight. Memory is the arena given. */
+ * Of the bytes of a weight a few are looked at, for warnings (weights.h). Memory is the arena given. */
 #ifndef CORE_SESSION_FACTS_H
 #define CORE_SESSION_FACTS_H
 
@@ -28,7 +28,12 @@ struct node_row {
 
 struct delegate_row { const char *backend; int nodes; uint64_t bytes; /* blob and weights */ };
 
-struct warning { const struct node *node; const char *id, *code, *text; double max_abs_diff; /* < 0: not measured */ };
+struct warning {
+	const struct node *node;
+	const char *id, *code, *text;
+	double max_abs_diff;		/* of the method's outputs from what they were meant to be; < 0: not measured */
+	bool measurable;		/* what was meant can be run */
+};
 
 struct method_facts {
 	const struct graph *graph;

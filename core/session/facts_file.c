@@ -1,9 +1,8 @@
-/* What stands in the file: delegate calls, kernel calls, bytes; and what will go wrong with it. */
+/* What stands in the file: delegate calls, kernel calls, bytes. */
 #include "core/session/facts_parts.h"
 
 #include "core/graph/units.h"
 #include "core/op/op.h"
-#include "core/pass/partition.h"
 
 #include <string.h>
 
@@ -119,60 +118,9 @@ static void count_memory(struct making_facts *m)
 	}
 }
 
-static void warn(struct making_facts *m, const struct node_row *r, const char *code, const char *text)
-{
-	facts_warn(m->f, m->mem, (struct warning){ r->node, r->id, code, text, -1 });
-}
-
-static void warn_of_delegate(struct making_facts *m, const struct node_row *r)
-{
-	const struct program *p = m->s->program;
-	int filed = m->g->group[r->node->group].filed;
-	struct error err = { 0 };
-	struct xgraph x;
-
-	if (filed < 0 || program_delegate(p, m->g->plan, filed, &x, &m->scratch, &err))
-		return;
-	if (strcmp(p->pte.plan[m->g->plan].delegate[filed].id, "XnnpackBackend"))
-		warn(m, r, "backend_missing",
-		     arena_printf(m->mem, "this delegate is for %s: it runs only where that backend is built in",
-				  p->pte.plan[m->g->plan].delegate[filed].id));
-	else
-		warn(m, r, "will_not_load", arena_string(m->mem, err.text));
-}
-
-/* What a delegate as filed reads after the runtime freed it: told at the node that reads it. */
-static void warn_of_freed(struct making_facts *m)
-{
-	graph_number(m->g);
-	for (int i = 0; i < m->g->ngroups; i++) {
-		const struct node *n = group_reads_freed(m->g, i);
-
-		if (n)
-			warn(m, &m->f->row[n->order], "will_crash",
-			     "it reads a constant that is stored inside its delegate, and the stock runtime frees those bytes once the "
-			     "weights are packed: loaded from a file, the program may crash; --apply partition makes the delegate anew");
-	}
-}
-
-static void find_warnings(struct making_facts *m)
-{
-	warn_of_freed(m);
-	for (int i = 0; i < m->f->nrows; i++) {
-		const struct node_row *r = &m->f->row[i];
-
-		if (r->node->group >= 0 && m->g->group[r->node->group].foreign)
-			warn_of_delegate(m, r);
-		else if (r->runs == RUNS_PORTABLE && r->node->op->flags & OP_OPAQUE)
-			warn(m, r, "kernel_missing", arena_printf(m->mem, "%s is no operator of the stock runtime: the program loads only "
-				"where its kernel is registered", r->node->op->name));
-	}
-}
-
 void facts_of_file(struct making_facts *m)
 {
 	find_delegates(m);
 	find_left_out(m);
 	count_memory(m);
-	find_warnings(m);
 }

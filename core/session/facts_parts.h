@@ -1,5 +1,5 @@
 /* facts_parts.h - what the parts of the facts share. facts.c makes rows, facts_fix.c decides what would help and
- * tells the story, facts_file.c says what is in the file: delegates, calls, bytes, warnings. */
+ * tells the story, facts_file.c says what is in the file: delegates, calls, bytes; facts_warn.c what is wrong with it. */
 #ifndef CORE_SESSION_FACTS_PARTS_H
 #define CORE_SESSION_FACTS_PARTS_H
 
@@ -28,5 +28,8 @@ void facts_story(struct making_facts *m, struct node_row *r);
 /* facts_file.c */
 bool facts_number_delegates(struct making_facts *m, struct error *err);
 void facts_of_file(struct making_facts *m);
+
+/* facts_warn.c */
+void facts_find_warnings(struct making_facts *m);
 
 #endif

@@ -105,6 +105,14 @@ void session_add_failure(struct session *s, int version, int method, enum engine
 /* Compares the outputs of two jobs that were given the same inputs, and adds verify rows. */
 void session_add_verify(struct session *s, int method, const char *pair, const struct job_result *a, const struct job_result *b);
 
+/* Whether the file's method holds nodes with a wrong result that were not measured and can be. */
+bool session_can_measure(const struct session *s, int method);
+/* The job that runs it as it was meant; its outputs against those as filed go into the warnings. */
+bool session_job_as_meant(struct session *s, int method, struct job *job, struct error *err);
+void session_add_measure(struct session *s, int method, const struct job_result *filed, const struct job_result *meant);
+/* All of that, for all methods; what cannot be run stays unmeasured. */
+void session_measure(struct session *s);
+
 /* Runs both versions (and portable against XNNPACK) on the same inputs and adds verify rows. ok: within the tolerance,
  * or within 1 % of the largest output where activations are quantised as the method runs. */
 bool session_verify(struct session *s, int before, int after, struct error *err);

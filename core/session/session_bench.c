@@ -163,6 +163,13 @@ static void keep_times(struct session *s, const struct spreading *p, int method)
 	f->worst = facts_worst(f);
 }
 
+/* Told when the file was opened, perhaps of another node of the same delegate. */
+static bool is_known(const struct warning *w, const struct node *node, const char *id, const char *text)
+{
+	return !strcmp(w->code, "xnnpack_missing") && (!strcmp(w->id, id) ||
+	       (node && w->node && node->group >= 0 && node->group == w->node->group && !strcmp(w->text, text)));
+}
+
 /* "forward/3: this XNNPACK has no ...". */
 static void warn_missing(struct session *s, struct version *v, int method, const struct job_result *r)
 {
@@ -172,13 +179,14 @@ static void warn_missing(struct session *s, struct version *v, int method, const
 		const char *colon = strstr(r->missing[i], ": ");
 		const char *id = colon ? arena_printf(&v->mem, "%.*s", (int)(colon - r->missing[i]), r->missing[i]) : f->graph->method;
 		const struct node_row *row = facts_find(f, id);
+		const char *text = arena_string(&v->mem, colon ? colon + 2 : r->missing[i]);
 		bool known = false;
 
 		for (int k = 0; k < f->nwarnings && !known; k++)
-			known = !strcmp(f->warning[k].code, "xnnpack_missing") && !strcmp(f->warning[k].id, id);
+			known = is_known(&f->warning[k], row ? row->node : NULL, id, text);
 		if (!known)
 			facts_warn(f, &v->mem, (struct warning){ row ? row->node : NULL, id, "xnnpack_missing",
-				arena_string(&v->mem, colon ? colon + 2 : r->missing[i]), -1 });
+				text, -1, false });
 	}
 }
 

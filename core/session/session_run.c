@@ -152,6 +152,75 @@ void session_add_verify(struct session *s, int method, const char *pair, const s
 	}
 }
 
+/* Measuring what comes out wrong */
+
+bool session_can_measure(const struct session *s, int method)
+{
+	const struct version *v = &s->version[0];
+
+	for (int i = 0; v->has_facts && i < v->facts[method].nwarnings; i++) {
+		const struct warning *w = &v->facts[method].warning[i];
+
+		if (w->measurable && w->max_abs_diff < 0 && !v->method[method]->rigid)
+			return true;
+	}
+	return false;
+}
+
+bool session_job_as_meant(struct session *s, int method, struct job *job, struct error *err)
+{
+	if (!session_job(s, 0, method, job, err))
+		return false;
+	job->engine = ENGINE_PORTABLE;
+	job->as_meant = job->outputs = true;
+	job->runs = 0;
+	return true;
+}
+
+/* Later versions compute what the file does, and warn of the same where the node is still there. */
+static void keep_measure(struct session *s, int method, const struct warning *w)
+{
+	for (int v = 0; v < s->nversions; v++)
+		for (int i = 0; s->version[v].has_facts && i < s->version[v].facts[method].nwarnings; i++) {
+			struct warning *x = &s->version[v].facts[method].warning[i];
+
+			if (x->measurable && !strcmp(x->id, w->id) && !strcmp(x->text, w->text))
+				x->max_abs_diff = w->max_abs_diff;
+		}
+}
+
+void session_add_measure(struct session *s, int method, const struct job_result *filed, const struct job_result *meant)
+{
+	struct method_facts *f = &s->version[0].facts[method];
+	struct verify_row row = { 0 };
+
+	if (filed->noutputs != meant->noutputs || filed->ncalls != meant->ncalls)
+		return;
+	for (int i = 0; i < filed->ncalls * filed->noutputs; i++)
+		compare(&filed->output[i], &meant->output[i], &row);
+	for (int i = 0; i < f->nwarnings; i++)
+		if (f->warning[i].measurable) {
+			f->warning[i].max_abs_diff = row.max_abs_diff;
+			keep_measure(s, method, &f->warning[i]);
+		}
+}
+
+void session_measure(struct session *s)
+{
+	for (int m = 0; m < s->program->nmethods; m++) {
+		struct job_result filed = { 0 }, meant = { 0 };
+		struct job job;
+
+		if (!session_can_measure(s, m) || !is_asked_for(s, s->version[0].method[m]))
+			continue;
+		if (run_for_outputs(s, 0, m, ENGINE_FILED, &filed, NULL) && session_job_as_meant(s, m, &job, NULL) &&
+		    worker_run(&job, &meant, s->stop, NULL))
+			session_add_measure(s, m, &filed, &meant);
+		job_result_free(&filed);
+		job_result_free(&meant);
+	}
+}
+
 struct side { int version; enum engine engine; };
 
 static bool verify_pair(struct session *s, int method, const char *pair, struct side x, struct side y, struct error *err)

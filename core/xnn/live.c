@@ -175,7 +175,7 @@ static bool define_values(struct live_build *b, struct error *err)
 	return true;
 }
 
-bool live_supports(const struct xgraph *x, struct error *err)
+bool live_supports(const struct xgraph *x, int *node, struct error *err)
 {
 	struct arena mem = { 0 };
 	struct live_build b = { .x = x, .mem = &mem };
@@ -189,8 +189,13 @@ bool live_supports(const struct xgraph *x, struct error *err)
 		if (!live_id(&b, id->value->id))
 			map_put(&b.id, &mem, &id->value->id, sizeof id->value->id, id);
 	}
-	for (int i = 0; ok && i < x->nnodes; i++)
+	if (node)
+		*node = -1;
+	for (int i = 0; ok && i < x->nnodes; i++) {
 		ok = live_has(&x->node[i], err) && live_check(&b, &x->node[i], err);
+		if (node && !ok)
+			*node = i;
+	}
 	arena_free(&mem);
 	return ok;
 }

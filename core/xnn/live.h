@@ -1,5 +1,6 @@
 /* live.h - an XNNPACK graph on the host's libXNNPACK. Only the worker process may call this: a subgraph that
- * the library's assertions reject aborts the process. live_open checks what it can first. */
+ * the library's assertions reject aborts the process. live_open checks what it can first. Only live_supports and
+ * live_version, which call nothing of the library, are for all. */
 #ifndef CORE_XNN_LIVE_H
 #define CORE_XNN_LIVE_H
 
@@ -19,9 +20,9 @@ bool live_open(struct live **out, const struct xgraph *x, struct live_pool *pool
 bool live_run(struct live *l, struct tensor *const *arg, int nargs, struct error *err);
 void live_close(struct live *l);
 
-/* Whether this host's library has the node and datatype; if not, why (the caller runs it portably, with a
- * warning `xnnpack_missing`). */
-bool live_supports(const struct xgraph *x, struct error *err);
+/* Whether this host's library has the nodes and datatypes, and they fit together; if not, why (the caller runs it
+ * portably). ERROR_MISSING: the target's library has it (warning `xnnpack_missing`). */
+bool live_supports(const struct xgraph *x, int *node, struct error *err);	/* *node: which, or -1: a value; may be NULL */
 const char *live_version(void);	/* "2024-11" */
 
 #endif

@@ -16,7 +16,7 @@ bool live_check_value(const struct xvalue *v, struct error *err)
 		return error_set(err, ERROR_UNSUPPORTED, "a value has %d dimensions", v->rank);
 	if (v->datatype == XD_BF16 || v->datatype == XD_PFP32 || v->datatype == XD_QPINT8 || v->datatype == XD_INT32 ||
 	    v->datatype == XD_INVALID || v->datatype >= XD_COUNT)
-		return error_set(err, ERROR_UNSUPPORTED, "this XNNPACK has no nodes on %s",
+		return error_set(err, ERROR_MISSING, "this XNNPACK has no nodes on %s",
 				 v->datatype == XD_BF16 ? "bf16" : "this datatype");
 	if (v->quant == XQ_TENSOR && !(isnormal(v->scale) && v->scale > 0))
 		return error_set(err, ERROR_UNSUPPORTED, "a quantisation scale is no positive number");
@@ -63,7 +63,7 @@ static bool check_linear(const struct live_build *b, const struct xnode *n, stru
 		return error_set(err, ERROR_UNSUPPORTED,
 				 "sizes of input, filter and bias of a FullyConnected do not fit");
 	return !(swapped && filter->datatype == XD_QBINT4) ||
-	       error_set(err, ERROR_UNSUPPORTED, "this XNNPACK has no groupwise filter that is transposed");
+	       error_set(err, ERROR_MISSING, "this XNNPACK has no groupwise filter that is transposed");
 }
 
 static bool check_image(const struct live_build *b, const struct xnode *n, int field, struct error *err)
@@ -78,11 +78,11 @@ static bool check_pool(const struct live_build *b, const struct xnode *n, struct
 	const uint32_t *f = n->field;
 
 	if (f[XP_KERNEL_H] == 1 && f[XP_KERNEL_W] == 1)
-		return error_set(err, ERROR_UNSUPPORTED, "this XNNPACK has no pooling with a window of one element");
+		return error_set(err, ERROR_MISSING, "this XNNPACK has no pooling with a window of one element");
 	/* The 2024 library picks elements outside the window, or the image, where padding meets dilation. */
 	if (n->tag == X_MAX_POOLING_2D && (f[XP_DILATION_H] > 1 || f[XP_DILATION_W] > 1) &&
 	    (f[XP_PAD_TOP] || f[XP_PAD_LEFT] || f[XP_PAD_BOTTOM] || f[XP_PAD_RIGHT]))
-		return error_set(err, ERROR_UNSUPPORTED, "this XNNPACK pools wrongly where padding meets dilation");
+		return error_set(err, ERROR_MISSING, "this XNNPACK pools wrongly where padding meets dilation");
 	return check_image(b, n, XP_IN, err);
 }
 

@@ -266,7 +266,7 @@ const char *live_status(int status)
 bool live_has(const struct xnode *n, struct error *err)
 {
 	return ((unsigned)n->tag < X_TAGS && definitions[n->tag].define) ||
-	       error_set(err, ERROR_UNSUPPORTED, "this XNNPACK has no %s",
+	       error_set(err, ERROR_MISSING, "this XNNPACK has no %s",
 			 (unsigned)n->tag < X_TAGS && xnode_types[n->tag].name ? xnode_types[n->tag].name : "such node");
 }
 

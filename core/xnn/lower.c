@@ -1,11 +1,10 @@
 #include "core/xnn/lower.h"
 
+#include "core/xnn/doubt.h"
 #include "core/xnn/lowering.h"
 
 #include <sha2.h>
 #include <string.h>
-
-enum { NO_HANDLE = 65535 };	/* what the exporter gives nodes that it made itself */
 
 const char *data_key(struct arena *a, const char *prefix, const void *data, size_t bytes)
 {

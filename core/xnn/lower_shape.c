@@ -1,4 +1,5 @@
 /* Lowering of operators that move elements, and softmax. */
+#include "core/xnn/doubt.h"
 #include "core/xnn/lowering.h"
 
 #include <string.h>
@@ -25,6 +26,8 @@ bool lower_softmax(struct xlower *x, const struct node *n, struct error *err)
 	if (!lower_in(x, n, node_input(n, 0), NCHW, &in, err))	/* XNNPACK's is along the last dimension in memory */
 		return false;
 	lower_emit_unary(x, n, X_SOFTMAX, in, lower_out(x, n, NCHW));
+	if (!n->origin.doubt)	/* a right one must not read as one that the stock lowering gets wrong */
+		x->node.at[x->node.n - 1].debug_handle = NO_HANDLE;
 	return true;
 }
 

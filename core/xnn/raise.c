@@ -31,6 +31,7 @@ static struct value *make(struct raising *r, enum origin_kind kind, const char *
 	v->def->group = r->group;
 	v->def->origin = r->origin;
 	v->def->origin.kind = kind;
+	v->def->origin.doubt = kind == ORIGIN_FILE ? r->origin.doubt : DOUBT_NONE;
 	v->def->origin.serial = kind == ORIGIN_FILE ? 0 : ++r->g->serial;
 	return v;
 }
@@ -387,6 +388,8 @@ static bool raise_output(struct raising *r, uint32_t id)
 
 static bool raise_all(struct raising *r)
 {
+	const enum doubt *doubt;
+
 	for (int i = 0; i < r->x->nvalues; i++) {
 		const struct xvalue *x = &r->x->value[i];
 
@@ -397,8 +400,10 @@ static bool raise_all(struct raising *r)
 		if (x->flags & XFLAG_INPUT && !raise_input(r, (uint32_t)i))
 			return false;
 	}
+	doubt = xnn_doubts(r->x, r->type, &r->mem);
 	for (int i = 0; i < r->x->nnodes; i++) {
 		r->origin.dnode = i;
+		r->origin.doubt = (int)doubt[i];
 		r->origin.debug_handle = r->x->node[i].debug_handle;
 		if (!raise_node(r, &r->x->node[i]))
 			return false;
@@ -410,11 +415,11 @@ static bool raise_all(struct raising *r)
 }
 
 bool xnn_raise(struct graph *g, const struct xgraph *x, struct value **arg, const struct pte_tensor *const *type,
-	       int nargs, int group, struct origin origin, struct error *err)
+	       int nargs, int group, struct origin origin, bool as_meant, struct error *err)
 {
 	struct error unheard;
 	struct raising r = { .g = g, .x = x, .arg = arg, .type = type, .nargs = nargs, .group = group, .origin = origin,
-			     .err = err ? err : &unheard };
+			     .as_meant = as_meant, .err = err ? err : &unheard };
 	struct node *last = g->last;
 	bool ok;
 

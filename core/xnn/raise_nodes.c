@@ -213,6 +213,17 @@ static struct value *fully_connected_weight(struct raising *r, const struct xnod
 	return v;
 }
 
+/* A bias of any shape, as addmm takes it. */
+static bool raise_addmm(struct raising *r, const struct xnode *n, struct value *v, struct value *w)
+{
+	struct value *product = raise_main(r, "aten.linear.default", ARGS(V(v), V(w), NONE));
+	struct value *bias = raise_dims(r, n->field[XFC_BIAS]);
+
+	bias = bias ? raise_cast(r, bias, v->dtype) : NULL;
+	return product && bias && raise_clamped(r, n, n->field[XFC_OUT], raise_side(r, "aten.add.Tensor",
+						ARGS(V(product), V(bias), I(1))));
+}
+
 static bool raise_fully_connected(struct raising *r, const struct xnode *n)
 {
 	struct value *v = raise_dims(r, n->field[XFC_IN]), *bias = NULL;
@@ -221,6 +232,8 @@ static bool raise_fully_connected(struct raising *r, const struct xnode *n)
 	if (!v || !w)
 		return false;
 	w = raise_cast(r, w, v->dtype);
+	if (w && r->as_meant && r->origin.doubt == DOUBT_BIAS)
+		return raise_addmm(r, n, v, w);
 	if (w && n->field[XFC_BIAS] != XNONE) {
 		bias = raise_bias(r, n->field[XFC_BIAS], w->size[0]);
 		bias = bias ? raise_cast(r, bias, v->dtype) : NULL;
@@ -258,9 +271,10 @@ static bool raise_batch_matmul(struct raising *r, const struct xnode *n)
 static bool raise_softmax(struct raising *r, const struct xnode *n)
 {
 	struct value *v = raise_dims(r, n->field[XU_IN]);
+	bool over_width = r->as_meant && r->origin.doubt == DOUBT_SOFTMAX;	/* [N, H, W, C] */
 
 	return v && raise_result(r, n->field[XU_OUT], raise_main(r, "aten._softmax.default", ARGS(V(v),
-				 I(v->rank - 1), B(false))));
+				 I(v->rank - 1 - over_width), B(false))));
 }
 
 const struct raise_rule raise_rules[X_TAGS] = {

@@ -10,6 +10,7 @@
 #define CORE_XNN_RAISING_H
 
 #include "core/op/op.h"
+#include "core/xnn/doubt.h"
 #include "core/xnn/raise.h"
 
 struct raised {
@@ -25,6 +26,7 @@ struct raising {
 	const struct pte_tensor *const *type;
 	int nargs, group;
 	struct origin origin;
+	bool as_meant;
 	const struct xnode *node;	/* the one being raised */
 	struct raised *value;		/* by id */
 	struct arena mem;
