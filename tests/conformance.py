@@ -10,6 +10,9 @@ For portable.pte and xnnpack.pte of every case (and the files named in it):
   xnnpack    the same, partitioned anew
   fold       the fold verdicts are those of case.json (seed cases)
   linear     the linear verdicts are those of case.json (seed cases)
+  reason     each operator that the reference declined is declined here for the same reason (tests/reasons.txt)
+  parity     --apply linear,partition leaves out the operators that the real lowering left out, neither more nor
+             fewer, but for the differences in tests/parity.txt
   after      --optimize leaves out no more operators, and makes no more delegates, than it must
   size       the written file is no larger than it may be
   bytes      it stores no more tensor bytes than the file it comes from, and no content twice
@@ -18,13 +21,13 @@ For portable.pte and xnnpack.pte of every case (and the files named in it):
   sizes      where inputs are dynamic, it gives what the unchanged file gives, at small, middle and upper sizes
   again      --optimize finds nothing more to do in it
   same       with nothing to apply, the output is the input, byte for byte
-Differences that are known stand in tests/conformance.known, with their reason; one that is listed there and
-does not happen is a failure too.
+Differences that are known stand in tests/conformance.known and tests/parity.txt, with their reason; one that is
+listed there and does not happen is a failure too.
 """
 import argparse, ast, collections, fnmatch, json, os, struct, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-import stored
+import parity, stored
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -80,6 +83,7 @@ class Case:
         self.expect = self.info.get('expect')
         self.tolerance = self.expect['tolerance'] if self.expect else self.info['tolerance']
         self.failures = []
+        self.differences = []  # of operators left out: ('+' or '-', operator)
 
     def path(self, name):
         return os.path.join(self.dir, name)
@@ -164,6 +168,25 @@ class Case:
         if file == 'portable.pte':
             self.check_verdict('linear', file, [l for m in r['methods'] for l in m['linear']], ('converts', 'stays'),
                                self.expect['linear'], self.expect['linear_reason'])
+
+    def check_parity(self, folder):
+        out = os.path.join(folder, self.name.replace('/', '-') + '-parity')
+        real = self.info['files'].get('xnnpack.pte', {}).get('methods', {})
+        if not real:
+            return
+        r, why = self.report(['--apply', 'linear,partition', '-o', out, '--allow-worse', self.path('portable.pte')] +
+                             self.data('portable.pte'))
+        if not r:
+            return self.fail('parity', 'portable.pte', why)
+        for m in r['result']['methods']:
+            if m['name'] in real:
+                more, fewer = parity.left_out(real[m['name']]['left_out'], m['left_out'])
+                self.differences += [('+', op) for op in more] + [('-', op) for op in fewer]
+
+    def check_reasons(self, file, methods):
+        declined = self.info['files']['xnnpack.pte'].get('declined', [])
+        for op, why in self.opt.reasons.check(parity.flat(declined), methods):
+            self.fail('reason', file, f'{op}: {why}')
 
     def check_after(self, file, r):
         if self.expect:
@@ -295,6 +318,10 @@ class Case:
         self.check_read(file, r)
         if self.expect:
             self.check_verdicts(file, r)
+        if file == 'portable.pte':
+            self.check_parity(folder)
+        else:
+            self.check_reasons(file, r['methods'])
         data = [w for d in self.data(file) for w in ('--data', d)]
         for engine in ('portable', 'filed', 'xnnpack'):
             if file != 'portable.pte' or engine != 'filed':
@@ -332,10 +359,12 @@ def main():
     if opt.patterns:
         names = [n for n in names if any(fnmatch.fnmatch(n, q) for q in opt.patterns)]
     known = read_known(os.path.join(HERE, 'conformance.known'))
+    opt.reasons = parity.Reasons(os.path.join(HERE, 'reasons.txt'))
+    differences = parity.Differences(os.path.join(HERE, 'parity.txt'))
     used, failed, told = set(), 0, 0
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         for c in pool.map(lambda n: Case(opt.cases, n, opt).check(folder), names):
-            bad = []
+            bad = [f'portable.pte parity: {why}' for why in differences.check(c.name, c.differences)]
             for check, file, why in c.failures:
                 row = next((k for k in known if fnmatch.fnmatch(c.name, k[0]) and fnmatch.fnmatch(file, k[1]) and k[2] == check), None)
                 if row:
@@ -345,10 +374,11 @@ def main():
                     bad.append(f'{file} {check}: {why}')
             failed += bool(bad)
             print(('FAIL' if bad else 'ok  '), c.name, *(['| ' + '\n     | '.join(bad)] if bad else []), flush=True)
-    stale = [k for k in known if tuple(k) not in used and any(fnmatch.fnmatch(n, k[0]) for n in names)]
+    stale = [k[:3] for k in known if tuple(k) not in used and any(fnmatch.fnmatch(n, k[0]) for n in names)]
+    stale += differences.stale(names)
     for k in stale:
-        print('FAIL', 'listed as known, but does not happen:', *k[:3])
-    print(f'{len(names) - failed} passed, {failed + len(stale)} failed, {told} known differences')
+        print('FAIL', 'listed as known, but does not happen:', *k)
+    print(f'{len(names) - failed} passed, {failed + len(stale)} failed, {told + differences.told} known differences')
     return 1 if failed or stale or not names else 0
 
 
