@@ -31,7 +31,7 @@ run: deps
 check: deps
 	+@$(MAKE) --no-print-directory tap
 
-tap: all $(TESTS)
+tap: all $(TESTS) $(B)/tests/tool_make
 	ETINSPECT=$(B)/etinspect prove --timer --exec "" $(TESTS) $(wildcard tests/*.t)
 
 # Real programs against the stock runtime; CASES names the folder, ONLY a pattern ("models/*").

@@ -1,5 +1,7 @@
 #include "inspect/background.h"
 
+#include "inspect/task.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -57,7 +59,7 @@ static bool begin(struct background *b, struct session *s, bool timed, struct er
 {
 	if (b->worker)
 		return error_set(err, ERROR_REFUSED, "a run is going on already; Esc stops it");
-	*b = (struct background){ .s = s };
+	*b = (struct background){ .s = s, .since_ms = task_clock_ms() };
 	s->nverify = 0;
 	for (int m = 0; m < s->program->nmethods && s->current; m++)
 		for (int after = 0; after < 2; after++)
@@ -146,12 +148,18 @@ void background_stop(struct background *b)
 	b->queue.at = NULL;
 }
 
-void background_what(const struct background *b, char *buf, size_t bytes, double *part)
+void background_what(const struct background *b, char *buf, size_t bytes)
 {
 	const struct background_job *j = current(b);
+	double part = (b->at + worker_progress(b->worker)) / b->queue.n;
+	double spent = (double)(task_clock_ms() - b->since_ms) / 1000, left = part > 0 ? spent * (1 - part) / part : 0;
+	char time[48] = "";
 
-	snprintf(buf, bytes, "%s %s %s, %s", j->outputs ? "outputs of" : "timing",
-		 b->s->program->method[j->method]->method,
-		 j->as_meant ? "as meant" : j->version ? "after" : "before", engine_names[j->engine]);
-	*part = worker_progress(b->worker);
+	if (spent >= 1)
+		snprintf(time, sizeof time, left < 90 ? ", about %.0f s left" : ", about %.0f min left",
+			 left < 90 ? left : left / 60);
+	snprintf(buf, bytes, "%d of %d: %s %s %s, %s, %.0f %%%s", b->at + 1, b->queue.n, j->outputs ? "outputs of" : "timing",
+		 b->s->program->method[j->method]->method, j->as_meant ? "as meant" : j->version ? "after" : "before",
+		 engine_names[j->engine],
+		 part * 100, time);
 }

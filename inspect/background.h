@@ -14,6 +14,7 @@ struct background {
 	struct arena mem;
 	struct { struct background_job *at; int n, cap; } queue;
 	int at;				/* the job that runs */
+	int64_t since_ms;
 	struct job job;
 	struct worker *worker;		/* NULL: nothing runs */
 	struct job_result before;	/* outputs of the first of two */
@@ -29,7 +30,7 @@ bool background_verify(struct background *b, struct session *s, struct error *er
 int background_fd(const struct background *b);	/* -1: nothing runs */
 bool background_step(struct background *b);	/* true when a job ended */
 void background_stop(struct background *b);
-/* What runs now, for a line on the screen. */
-void background_what(const struct background *b, char *buf, size_t bytes, double *part);
+/* What runs now, how far all of it is, and about how long it will take: for a line on the screen. */
+void background_what(const struct background *b, char *buf, size_t bytes);
 
 #endif

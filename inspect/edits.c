@@ -8,30 +8,29 @@ static void back_to(struct session *s, int version)
 		;
 }
 
-bool edits_apply(struct edits *e, struct session *s, const enum apply_step *step, int n, bool *changed,
-		 struct error *err)
+bool edits_apply(struct session *s, const enum apply_step *step, int n, struct error *err)
 {
 	int before = s->current;
-	bool fine = true;
+	bool fine = true, changed;
 
-	*changed = false;
-	for (int i = 0; i < n && fine; i++) {
-		bool one = false;
-
-		fine = session_apply(s, step[i], &one, err);
-		*changed = *changed || one;
-	}
+	for (int i = 0; i < n && fine; i++)
+		fine = session_apply(s, step[i], &changed, err);
 	if (!fine || !session_facts(s, s->current, err)) {
 		back_to(s, before);
 		return false;
 	}
-	if (*changed) {
-		while (e->stop.n && e->stop.at[e->stop.n - 1] > before)	/* were undone, and are gone */
-			e->stop.n--;
-		vec_push(&e->mem, &e->stop, s->current);
-		if (e->saved > before)
-			e->saved = -1;	/* what is on disk was undone, and cannot come back */
-	}
+	return true;
+}
+
+bool edits_note(struct edits *e, const struct session *s, int before)
+{
+	if (s->current == before)
+		return false;
+	while (e->stop.n && e->stop.at[e->stop.n - 1] > before)	/* were undone, and are gone */
+		e->stop.n--;
+	vec_push(&e->mem, &e->stop, s->current);
+	if (e->saved > before)
+		e->saved = -1;	/* what is on disk was undone, and cannot come back */
 	return true;
 }
 

@@ -10,9 +10,10 @@ struct edits {
 	int saved;				/* the version that is on disk */
 };
 
-/* Applies steps in order, as one edit. *changed: whether anything did; on failure nothing has. */
-bool edits_apply(struct edits *e, struct session *s, const enum apply_step *step, int n, bool *changed,
-		 struct error *err);
+/* Applies steps in order, as one edit; on failure nothing has changed. */
+bool edits_apply(struct session *s, const enum apply_step *step, int n, struct error *err);
+/* Notes the edit that led from version `before` to the current one; false: it changed nothing. */
+bool edits_note(struct edits *e, const struct session *s, int before);
 bool edits_undo(struct edits *e, struct session *s);	/* false: nothing to undo */
 bool edits_redo(struct edits *e, struct session *s);
 bool edits_unsaved(const struct edits *e, const struct session *s);

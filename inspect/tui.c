@@ -4,6 +4,7 @@
 #include "inspect/background.h"
 #include "inspect/edits.h"
 #include "inspect/prompt.h"
+#include "inspect/task.h"
 #include "inspect/terminal.h"
 #include "views/screen.h"
 
@@ -20,9 +21,19 @@
 enum {
 	HISTORY = 64,
 	IDLE_MS = 500,	/* a signal that comes just before poll is noticed this late */
+	END_MS = 2000,	/* what works in a thread has so long to stop when we leave */
 };
 
 struct place { enum page_index page; int method; char id[256]; };
+
+/* An edit, or the writing of the current version, in a thread. */
+struct draft {
+	struct session *s;		/* NULL: none */
+	enum apply_step step[3];
+	int nsteps;			/* 0: it is written */
+	const char *nothing;		/* what to say when nothing came of it */
+	char path[1024];
+};
 
 struct tui {
 	struct session *s;
@@ -33,6 +44,8 @@ struct tui {
 	int nhistory;
 	struct edits edits;
 	struct background run;
+	struct task task;
+	struct draft draft;
 	struct prompt prompt;
 	char search[256], message[512], write_to[1024];
 	bool bad, quit, timing;	/* timing: what runs in the background is a bench */
@@ -163,8 +176,9 @@ static int delegates(const struct method_facts *f)
 /* A run is of versions that an edit may drop. Timing is stopped by a person only, comparing starts anew anyway. */
 static bool may_edit(struct tui *t)
 {
-	if (background_fd(&t->run) >= 0 && t->timing) {
-		say(t, true, "a run is going on; Esc stops it");
+	if (t->task.running || (background_fd(&t->run) >= 0 && t->timing)) {
+		say(t, true, t->task.running ? "the last one is still going on; Esc stops it" :
+		    "a run is going on; Esc stops it");
 		return false;
 	}
 	background_stop(&t->run);
@@ -200,26 +214,75 @@ static void say_compared(struct tui *t)
 		    "OUTPUTS DIFFER by %.3g: do not use this.  u undoes", worst);
 }
 
+/* In the thread: only the draft is changed. */
+static bool work_on_draft(void *ctx, struct error *err)
+{
+	struct draft *d = ctx;
+
+	if (d->nsteps)
+		return edits_apply(d->s, d->step, d->nsteps, err);
+	return session_write(d->s, d->path, true, err);
+}
+
+static void start_draft(struct tui *t)
+{
+	struct error err = { 0 };
+
+	t->draft.s = session_draft(t->s);
+	t->draft.s->work = &t->task.work;
+	if (!task_start(&t->task, work_on_draft, &t->draft, &err)) {
+		session_drop(t->s, t->draft.s);
+		say(t, true, "%s", err.text);
+	}
+}
+
 static void apply(struct tui *t, const enum apply_step *step, int n, const char *nothing)
 {
-	int out = sum(t, left_out), parts = sum(t, delegates);
-	struct error err = { 0 };
-	bool changed, fine;
-
 	if (!may_edit(t))
 		return;
+	t->draft = (struct draft){ .nsteps = n, .nothing = nothing };
+	memcpy(t->draft.step, step, (size_t)n * sizeof *step);
+	start_draft(t);
+}
+
+static void take_edit(struct tui *t)
+{
+	int out = sum(t, left_out), parts = sum(t, delegates), before = t->s->current;
+
 	forget_all(t);
-	fine = edits_apply(&t->edits, t->s, step, n, &changed, &err);
-	rebuild(t);
-	if (!fine)
-		say(t, true, "%s", err.text);
-	else if (!changed)
-		say(t, false, "%s", nothing);
-	else
-		say(t, false, "left out %d, now %d; delegates %d, now %d", out, sum(t, left_out), parts,
-		    sum(t, delegates));
-	if (fine && changed)
+	session_take(t->s, t->draft.s);
+	if (edits_note(&t->edits, t->s, before)) {
+		say(t, false, "left out %d, now %d; delegates %d, now %d", out, sum(t, left_out), parts, sum(t, delegates));
 		compare(t);
+	} else {
+		say(t, false, "%s", t->draft.nothing);
+	}
+	rebuild(t);
+}
+
+static void take_written(struct tui *t)
+{
+	session_take(t->s, t->draft.s);
+	t->edits.saved = t->s->current;
+	say(t, false, "written to %s", t->draft.path);
+}
+
+static void end_draft(struct tui *t)
+{
+	struct error err = { 0 };
+	bool stop = t->task.work.stop, ok = task_end(&t->task, &err);
+
+	if (!ok) {
+		session_drop(t->s, t->draft.s);
+		say(t, !stop, "%s", stop ? "stopped; nothing was changed" : err.text);
+	} else {
+		t->draft.s->work = NULL;
+		if (t->draft.nsteps)
+			take_edit(t);
+		else
+			take_written(t);
+	}
+	t->draft.s = NULL;
 }
 
 static void apply_fold(struct tui *t)
@@ -263,6 +326,8 @@ static void mark(struct tui *t)
 
 	if (i < 0)
 		say(t, false, "candidates are marked on pages 4 and 5");
+	else if (t->task.running)
+		say(t, true, "an edit is going on; Esc stops it");
 	else if (t->at == PAGE_FOLD && v->fold.fold[i].folds)
 		v->fold.fold[i].marked = !v->fold.fold[i].marked;
 	else if (t->at == PAGE_LINEAR && v->linear.linear[i].converts)
@@ -295,14 +360,12 @@ static void step_forth(struct tui *t)
 static void write_now(void *ctx, const char *answer)
 {
 	struct tui *t = ctx;
-	struct error err = { 0 };
 
-	if (!session_write(t->s, t->write_to, true, &err)) {
-		say(t, true, "%s", err.text);
+	if (!may_edit(t))
 		return;
-	}
-	t->edits.saved = t->s->current;
-	say(t, false, "written to %s", t->write_to);
+	t->draft = (struct draft){ .nsteps = 0 };
+	snprintf(t->draft.path, sizeof t->draft.path, "%s", t->write_to);
+	start_draft(t);
 }
 
 static void write_smaller(void *ctx, const char *answer)
@@ -324,14 +387,11 @@ static void write_smaller(void *ctx, const char *answer)
 static void write_to(void *ctx, const char *path)
 {
 	struct tui *t = ctx;
-	struct error err = { 0 };
 	char question[200];
 
 	snprintf(t->write_to, sizeof t->write_to, "%s", path);
 	if (!*path) {
 		say(t, false, "not written");
-	} else if (!session_emit(t->s, t->s->current, &err)) {
-		say(t, true, "%s", err.text);
 	} else if (access(path, F_OK) == 0) {
 		snprintf(question, sizeof question, "%.120s is there already. Replace it? y/n ", path);
 		prompt_confirm(&t->prompt, question, write_smaller, t);
@@ -402,7 +462,9 @@ static void bench(struct tui *t)
 
 static void stop(struct tui *t)
 {
-	if (background_fd(&t->run) >= 0)
+	if (t->task.running)
+		t->task.work.stop = true;
+	else if (background_fd(&t->run) >= 0)
 		say(t, false, "stopped");
 	background_stop(&t->run);
 }
@@ -493,12 +555,11 @@ static void draw(struct tui *t)
 
 	edits_describe(t->s, state, sizeof state);
 	t->ui.width = COLS - 1;
-	t->ui.work.running = background_fd(&t->run) >= 0;
-	if (t->ui.work.running) {
-		background_what(&t->run, t->ui.work.what, sizeof t->ui.work.what, &t->ui.work.part);
-		t->ui.work.done = t->run.at;
-		t->ui.work.total = t->run.queue.n;
-	}
+	t->ui.works = t->task.running || background_fd(&t->run) >= 0;
+	if (t->task.running)
+		task_what(&t->task, t->ui.work, sizeof t->ui.work);
+	else if (t->ui.works)
+		background_what(&t->run, t->ui.work, sizeof t->ui.work);
 	screen_draw(&t->ui, here(t), &title, &bottom);
 }
 
@@ -508,7 +569,7 @@ static int signalled(struct tui *t)
 	int sig = terminal_signal();
 
 	if (sig == SIGINT) {
-		if (background_fd(&t->run) >= 0)
+		if (t->task.running || background_fd(&t->run) >= 0)
 			stop(t);
 		else
 			ask_quit(t);
@@ -520,17 +581,20 @@ static int signalled(struct tui *t)
 static int loop(struct tui *t)
 {
 	while (!t->quit) {
-		struct pollfd fd[2] = { { STDIN_FILENO, POLLIN, 0 }, { background_fd(&t->run), POLLIN, 0 } };
+		struct pollfd fd[3] = { { STDIN_FILENO, POLLIN, 0 }, { background_fd(&t->run), POLLIN, 0 },
+					{ task_fd(&t->task), POLLIN, 0 } };	/* those below 0 are passed over */
 		int sig;
 
 		draw(t);
-		if (poll(fd, fd[1].fd >= 0 ? 2 : 1, IDLE_MS) < 0 && errno != EINTR)
+		if (poll(fd, 3, IDLE_MS) < 0 && errno != EINTR)
 			return 4;
 		sig = signalled(t);
 		if (sig)
 			return 128 + sig;
 		if (!take_keys(t, fd[0].revents & (POLLIN | POLLHUP | POLLERR)))
 			return 128 + SIGHUP;
+		if (t->task.running && task_wait(&t->task, 0))
+			end_draft(t);
 		if (fd[1].fd >= 0 && fd[1].revents && background_fd(&t->run) == fd[1].fd && background_step(&t->run)) {
 			rebuild(t);	/* times and warnings show on every page */
 			if (background_fd(&t->run) < 0)
@@ -538,6 +602,18 @@ static int loop(struct tui *t)
 		}
 	}
 	return 0;
+}
+
+/* What works in a thread is not waited for long: all it can leave behind is a file without a name. */
+static void leave_draft(struct tui *t, int status)
+{
+	if (!t->task.running)
+		return;
+	t->task.work.stop = true;
+	if (!task_wait(&t->task, END_MS))
+		_exit(status);
+	task_end(&t->task, NULL);
+	session_drop(t->s, t->draft.s);
 }
 
 int tui_run(struct session *s, const struct options *o)
@@ -560,6 +636,7 @@ int tui_run(struct session *s, const struct options *o)
 		status = loop(t);
 		background_stop(&t->run);
 		terminal_close();
+		leave_draft(t, status);
 	}
 	for (int i = 0; i < PAGES; i++)
 		page_close(&t->page[i]);

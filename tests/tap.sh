@@ -1,6 +1,7 @@
 # tap.sh - for tests in shell: results as TAP, and comparing texts with files in tests/expected. Sourced from the
-# top of the repository; $et is the program, $tmp a folder that goes away at the end.
+# top of the repository; $et is the program, $make what makes programs, $tmp a folder that goes away at the end.
 et=$PWD/${ETINSPECT:-.build/etinspect}
+make=$PWD/$(dirname "${ETINSPECT:-.build/etinspect}")/tests/tool_make
 demo=$PWD/tests/demo/demo.pte
 expected=$PWD/tests/expected
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/etinspect-test-XXXXXX")

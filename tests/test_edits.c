@@ -18,11 +18,13 @@ static struct session *demo(void)
 static bool apply(struct edits *e, struct session *s, const enum apply_step *step, int n)
 {
 	struct error err = { 0 };
-	bool changed;
+	struct session *draft = session_draft(s);
+	int before = s->current;
 
-	if (!edits_apply(e, s, step, n, &changed, &err))
+	if (!edits_apply(draft, step, n, &err))
 		fail_msg("%s", err.text);
-	return changed;
+	session_take(s, draft);
+	return edits_note(e, s, before);
 }
 
 static void close_all(struct edits *e, struct session *s)
@@ -84,6 +86,34 @@ static void stops(void **state)
 	close_all(&e, s);
 }
 
+/* A draft that is stopped, or dropped when it is done, leaves the session as it was. */
+static void drafts(void **state)
+{
+	struct session *s = demo(), *draft = session_draft(s);
+	struct work work = { .stop = true };
+	struct edits e = { 0 };
+	struct error err = { 0 };
+
+	draft->work = &work;
+	assert_false(edits_apply(draft, fold, 2, &err));
+	assert_string_equal(err.text, "stopped");
+	assert_int_equal(draft->current, 0);
+	work.stop = false;
+	assert_true(edits_apply(draft, fold, 2, &err));
+	assert_int_equal(draft->current, 2);
+	work.stop = true;
+	assert_false(session_write(draft, "/nowhere/demo.pte", false, &err));
+	session_drop(s, draft);
+	assert_int_equal(s->current, 0);
+	assert_int_equal(s->nversions, 1);
+	assert_true(apply(&e, s, fold, 2));
+	assert_true(edits_undo(&e, s));
+	draft = session_draft(s);	/* it changes nothing: what was undone is still there */
+	session_take(s, draft);
+	assert_true(edits_redo(&e, s));
+	close_all(&e, s);
+}
+
 static void unsaved(void **state)
 {
 	struct session *s = demo();
@@ -115,7 +145,7 @@ static void nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(undo_and_redo), cmocka_unit_test(stops), cmocka_unit_test(unsaved), cmocka_unit_test(nothing),
+		cmocka_unit_test(undo_and_redo), cmocka_unit_test(stops), cmocka_unit_test(drafts), cmocka_unit_test(unsaved), cmocka_unit_test(nothing),
 	};
 
 	return RUN_TAP(tests);

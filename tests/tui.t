@@ -131,6 +131,22 @@ keys q
 sees 'quits: it was written' 'status 0'
 sees 'with the screen as it was' '^status 0'
 
+# A large program: edits work in the background, and can be stopped.
+"$make" many 20000 many.pte
+open 80 24 --threads 2 many.pte
+waits 'portable'; keys 2 G
+sees 'scrolls to the end of 20,000 nodes' '^> 19999'
+keys p
+sees 'works on an edit' 'making calls, [0-9]+ %, .*Esc stops'
+keys g
+sees 'while the list scrolls' '^> +● +input0'
+keys u
+sees 'one at a time' 'still going on; Esc stops it'
+keys Escape
+sees 'stops it' 'stopped; nothing was changed'
+keys q
+sees 'nothing to save' 'status 0'
+
 # Sizes.
 open 40 10 --threads 2 demo.pte
 screen 'a small screen' screen_small.txt

@@ -18,7 +18,8 @@ struct ui {
 	bool ascii;		/* the terminal shows ASCII only */
 	int width;		/* of the pane, in columns */
 	const char *xnnpack;	/* the host's version */
-	struct { bool running; char what[96]; double part; int done, total; } work;	/* a run in the background */
+	bool works;		/* something runs in the background: */
+	char work[160];		/* what, how far it is, and how long it may take */
 };
 
 struct column {

@@ -197,10 +197,8 @@ static void draw_bottom(const struct ui *ui, const struct page *p, const struct 
 	}
 	if (p->nrows)
 		snprintf(right, sizeof right, "%d of %d ", p->cursor + 1, p->nrows);
-	if (ui->work.running) {
-		snprintf(work, sizeof work, "%d of %d: %s, %.0f %%.  Esc stops", ui->work.done + 1, ui->work.total,
-			 ui->work.what,
-			 ui->work.part * 100);
+	if (ui->works && !(b->bad && b->message && *b->message)) {	/* what failed is told over what goes on */
+		snprintf(work, sizeof work, "%.120s.  Esc stops", ui->work);
 		put_clean(y, 0, COLS, A_BOLD, ui->ascii, work);
 	} else if (b->message && *b->message) {
 		put_clean(y, 0, COLS, b->bad ? attribute(STYLE_BAD) | A_BOLD : A_BOLD, ui->ascii, b->message);

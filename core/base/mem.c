@@ -176,6 +176,21 @@ void arena_free(struct arena *a)
 	a->last = NULL;
 }
 
+void arena_join(struct arena *into, struct arena *from)
+{
+	struct arena_block *first = from->last;
+
+	while (first && first->next)
+		first = first->next;
+	if (into->last && first) {	/* the block that is open stays so */
+		first->next = into->last->next;
+		into->last->next = from->last;
+	} else if (first) {
+		into->last = from->last;
+	}
+	from->last = NULL;
+}
+
 void arena_reset(struct arena *a)
 {
 	size_t room = 0;

@@ -36,6 +36,8 @@ void *arena_try(struct arena *a, size_t bytes);	/* as mem_try, but dies with the
 char *arena_string(struct arena *a, const char *s);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3), nonnull(2)));
 void arena_free(struct arena *a);
+/* What is in `from` lives on in `into`; `from` is empty then. */
+void arena_join(struct arena *into, struct arena *from);
 /* Empties it, but keeps the room: doing the same again asks the system for nothing. */
 void arena_reset(struct arena *a);
 

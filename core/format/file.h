@@ -5,7 +5,7 @@
 #ifndef CORE_FORMAT_FILE_H
 #define CORE_FORMAT_FILE_H
 
-#include "core/base/error.h"
+#include "core/base/work.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -46,6 +46,7 @@ bool file_write_pieces(const char *path, const struct file_piece *piece, int n, 
 
 /* The same in two steps, for files that belong together: all are written before the first is put in its place. */
 struct file_new {
+	struct work *work;		/* who looks on, or NULL: set by the caller */
 	const char *path;		/* as given; for messages */
 	char target[PATH_MAX];		/* links resolved */
 	char beside[PATH_MAX];		/* where its bytes are; "" when they have no name yet */

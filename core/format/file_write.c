@@ -110,8 +110,14 @@ static bool link_beside(struct file_new *w, struct error *err)
 
 static bool put(const struct file_new *w, const uint8_t *data, size_t bytes, struct error *err)
 {
+	enum { CHUNK = 1 << 26 };
+
 	while (bytes) {
-		ssize_t n = write(w->fd, data, bytes < 1 << 30 ? bytes : 1 << 30);
+		ssize_t n;
+
+		if (!work_goes_on(w->work, "writing", 0, 0, err))
+			return false;
+		n = write(w->fd, data, bytes < CHUNK ? bytes : CHUNK);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -157,7 +163,7 @@ bool file_new_write(struct file_new *w, const char *path, const struct file_piec
 	mode_t mode = 0;
 	bool ok;
 
-	*w = (struct file_new){ .path = path, .replace = replace };
+	*w = (struct file_new){ .work = w->work, .path = path, .replace = replace };
 	ok = find_target(w, &mode, err) && (create_nameless(w) || create_beside(w, err));
 	for (int i = 0; ok && i < n; i++)
 		ok = put(w, piece[i].data, piece[i].bytes, err);
@@ -194,7 +200,7 @@ void file_new_drop(struct file_new *w)
 
 bool file_write_pieces(const char *path, const struct file_piece *piece, int n, bool replace, struct error *err)
 {
-	struct file_new w;
+	struct file_new w = { 0 };
 
 	return file_new_write(&w, path, piece, n, replace, err) && file_new_place(&w, err);
 }

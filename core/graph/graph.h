@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/base/mem.h"
 #include "core/base/str.h"
+#include "core/base/work.h"
 
 struct op;	/* core/op/op.h: a row of the op table */
 struct node;
@@ -122,6 +123,7 @@ struct graph {
 	bool rigid;		/* cannot be rewritten or run by us; rigid_why says why */
 	const char *rigid_why;
 	int serial;		/* the last origin serial given */
+	struct work *work;	/* who looks on while it is edited or emitted, or NULL (core/base/work.h) */
 };
 
 /* Making. */

@@ -136,7 +136,8 @@ static bool compute(struct applying *a, int method)
 		if (x->what.method != method || map_get(&a->by_digest, x->what.digest, 64))
 			continue;
 		map_put(&a->by_digest, &a->mem, x->what.digest, 64, (void *)(uintptr_t)(i + 1));
-		if (!exec_constant(g, x->what.value, &g->mem, &x->tensor, a->err))
+		if (!work_goes_on(g->work, "folding", i, a->list.n, a->err) ||
+		    !exec_constant(g, x->what.value, &g->mem, &x->tensor, a->err))
 			return false;
 		a->tensors++;
 	}

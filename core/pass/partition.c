@@ -183,7 +183,8 @@ bool partition_apply_all(struct graph *const *g, int ngraphs, struct error *err)
 		graph_sweep(g[i]);	/* XNNPACK's graphs hold nothing that nobody reads, and it shapes no delegate */
 		p.method[p.nmethods].g = g[i];
 		p.method[p.nmethods].repair = true;
-		ok = recompose_apply(g[i], err) >= 0 && restate_apply(g[i], err);
+		ok = work_goes_on(g[i]->work, "partitioning", i, ngraphs, err) &&
+			recompose_apply(g[i], err) >= 0 && restate_apply(g[i], err);
 		role_find(&p, &p.method[p.nmethods++]);
 	}
 	if (ok)
@@ -191,7 +192,8 @@ bool partition_apply_all(struct graph *const *g, int ngraphs, struct error *err)
 	for (int i = 0; ok && i < p.nmethods; i++) {
 		struct assign x = { &p, &p.method[i], { 0 }, NULL };
 
-		ok = level_find(&p, &p.method[i], err);
+		ok = work_goes_on(p.method[i].g->work, "partitioning", i, p.nmethods, err) &&
+			level_find(&p, &p.method[i], err);
 		if (ok && !nothing_to_gain(&p, &p.method[i])) {
 			assign_groups(&x);
 			sweep_quantize(p.method[i].g);

@@ -297,7 +297,9 @@ static bool check_blobs(struct emission *e, const struct pte_image *image, struc
 			struct arena mem = { 0 };
 			struct xgraph g;
 
-			if (!is_filed(&e->p->pte.plan[p], x->blob))
+			ok = work_goes_on(method[p]->work, "reading delegates back", d, image->plan[p].ndelegates, err);
+
+			if (ok && !is_filed(&e->p->pte.plan[p], x->blob))
 				ok = xblob_read(&g, x->blob, 0, "the written delegate", look_up, &l, &mem, err) &&
 					(!xgraph_read_unpacked(&g) || error_set(err, ERROR_FORMAT, "the written delegate: "
 						"value %u is stored in it and read at run time", xgraph_read_unpacked(&g)->id));
@@ -422,6 +424,8 @@ bool emitted_write(const struct emitted *e, const struct program *p, const char 
 	}
 	t[n].path = path;
 	t[n].out = &e->program;
+	for (int i = 0; i <= n; i++)
+		t[i].file.work = e->work;
 	ok = write_targets(t, n + 1, replace, err) && place_targets(t, n + 1, err);
 	for (int i = 0; i <= n; i++)
 		file_new_drop(&t[i].file);

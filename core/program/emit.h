@@ -20,6 +20,7 @@ struct emitted {
 	int nlost;
 	uint64_t tensor_bytes;	/* stored, wherever they end, shared content once */
 	uint64_t planned_bytes;	/* all arenas of all methods */
+	struct work *work;	/* who looks on while it is written, or NULL */
 };
 
 /* method[i]: the graph for plan i; the program's own graph (p->method[i]) means: unchanged. When nothing

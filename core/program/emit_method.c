@@ -403,7 +403,7 @@ static bool emit_parts(struct method_out *m, struct arenas *a, struct error *err
 	if (!order_units(m, err) || !emit_states(m, err) || !emit_inputs(m, err))
 		return false;
 	for (int i = 0; i < m->units.n; i++)
-		if (!emit_unit(m, &m->units.at[i], err))
+		if (!work_goes_on(m->g->work, "making calls", i, m->units.n, err) || !emit_unit(m, &m->units.at[i], err))
 			return false;
 	return emit_outputs(m, err) && plan_arenas(a, err);
 }

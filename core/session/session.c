@@ -68,6 +68,13 @@ static bool owns(const struct session *s, int version, int method)
 	return version > 0 && s->version[version].method[method] != s->version[version - 1].method[method];
 }
 
+void session_look_on(struct session *s, int version, struct work *w)
+{
+	for (int m = 0; m < s->program->nmethods; m++)
+		if (owns(s, version, m))
+			s->version[version].method[m]->work = w;
+}
+
 static void drop_plans(struct version *v)
 {
 	if (v->has_plans) {
@@ -280,7 +287,7 @@ bool session_apply(struct session *s, enum apply_step step, bool *changed, struc
 	if (!session_plan(s, s->current, err))
 		return false;
 	for (int m = 0; m < n; m++)
-		clone[m] = graph_clone(v->method[m]);
+		(clone[m] = graph_clone(v->method[m]))->work = s->work;
 	if (!steps[step].apply(v, clone, n, err)) {
 		for (int m = 0; m < n; m++)
 			graph_free(clone[m]);
@@ -289,10 +296,60 @@ bool session_apply(struct session *s, enum apply_step step, bool *changed, struc
 	*changed = settle(clone, v->method, n);
 	if (!*changed)
 		return true;
+	for (int m = 0; m < n; m++)
+		clone[m]->work = NULL;
 	while (s->nversions > s->current + 1)
 		drop_version(s);
 	forget_runs(s, s->nversions);
 	push_version(s, (struct version){ .method = clone, .applied = steps[step].name });
 	s->current++;
 	return true;
+}
+
+/* Drafts */
+
+struct session *session_draft(const struct session *s)
+{
+	struct session *d = mem_alloc(sizeof *d);
+
+	*d = *s;
+	d->mem = (struct arena){ 0 };
+	d->nversions = d->capversions = s->current + 1;
+	d->version = arena_copy(&d->mem, s->version, (size_t)d->nversions * sizeof *d->version);
+	d->bench = NULL;
+	d->verify = NULL;
+	d->nbench = d->capbench = d->nverify = d->capverify = 0;
+	return d;
+}
+
+void session_take(struct session *s, struct session *draft)
+{
+	int shared = s->current + 1;
+
+	if (draft->nversions > shared) {
+		while (s->nversions > shared)
+			drop_version(s);
+		forget_runs(s, shared);
+	}
+	arena_join(&s->mem, &draft->mem);
+	if (draft->nversions > shared) {
+		s->version = draft->version;
+		s->nversions = draft->nversions;
+		s->capversions = draft->capversions;
+	} else {	/* what was undone is still there; the shared ones may have been emitted */
+		memcpy(s->version, draft->version, (size_t)shared * sizeof *s->version);
+	}
+	s->current = draft->current;
+	mem_free(draft);
+}
+
+void session_drop(const struct session *s, struct session *draft)
+{
+	while (draft->nversions > s->current + 1)
+		drop_version(draft);
+	for (int i = 0; i < draft->nversions; i++)
+		if (draft->version[i].has_emitted && !s->version[i].has_emitted)
+			emitted_free(&draft->version[i].emitted);
+	arena_free(&draft->mem);
+	mem_free(draft);
 }

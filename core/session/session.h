@@ -70,6 +70,7 @@ struct session {
 	struct version *version;
 	int nversions, capversions, current;
 	struct run_options run;		/* session_open sets what REPORT says; the caller may change it */
+	struct work *work;		/* who looks on while it is edited, emitted, written; or NULL */
 	const volatile int *stop;	/* set by a signal handler: runs end, with the error "stopped"; may be NULL */
 	struct cpu cpu;
 	struct bench_row *bench;
@@ -92,6 +93,13 @@ bool session_undo(struct session *s);
 bool session_redo(struct session *s);
 bool session_emit(struct session *s, int version, struct error *err);
 bool session_write(struct session *s, const char *path, bool replace, struct error *err);	/* the current version */
+
+/* A session beside this one, for another thread: it shares the versions up to the current one, and may be edited,
+ * emitted and written while this one is only read. What it made is then taken over, or dropped with it. Between draft
+ * and take or drop nothing may change this session, marks of candidates included. Both end the draft. */
+struct session *session_draft(const struct session *s);
+void session_take(struct session *s, struct session *draft);
+void session_drop(const struct session *s, struct session *draft);
 
 /* A job for a method of a version, with the session's run options; the caller sets the engine and may change
  * the rest. What it points to (fd is the emitted program in memory) is owned by the session. */

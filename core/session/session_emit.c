@@ -10,15 +10,23 @@ bool session_emit(struct session *s, int version, struct error *err)
 {
 	struct version *v = &s->version[version];
 
-	if (!v->has_emitted)
-		v->has_emitted = program_emit(&v->emitted, s->program, v->method, err);
+	if (v->has_emitted)
+		return true;
+	session_look_on(s, version, s->work);
+	v->has_emitted = program_emit(&v->emitted, s->program, v->method, err);
+	session_look_on(s, version, NULL);
 	return v->has_emitted;
 }
 
 bool session_write(struct session *s, const char *path, bool replace, struct error *err)
 {
-	return session_emit(s, s->current, err) &&
-	       emitted_write(&session_version(s)->emitted, s->program, path, replace, err);
+	struct emitted *e = &session_version(s)->emitted;
+	bool ok = session_emit(s, s->current, err);
+
+	e->work = s->work;
+	ok = ok && emitted_write(e, s->program, path, replace, err);
+	e->work = NULL;
+	return ok;
 }
 
 static bool write_all(int fd, const uint8_t *data, size_t n)

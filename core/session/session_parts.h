@@ -24,6 +24,9 @@ bool session_files(struct session *s, int version, struct files_of_version **out
 /* The facts by whose node ids a worker speaks of this version. */
 bool session_worker_facts(struct session *s, int version, const struct method_facts **facts, struct error *err);
 
+/* Who looks on at the graphs that the version has of its own. */
+void session_look_on(struct session *s, int version, struct work *w);
+
 bool session_plan(struct session *s, int version, struct error *err);
 
 #endif
