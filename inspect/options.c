@@ -118,7 +118,7 @@ static bool set_explain(struct options *o, const char *value, struct error *err)
 
 static bool set_table(struct options *o, const char *value, struct error *err)
 {
-	static const char *const words[] = { "nodes", "fold", "linear", "bench", "constants", NULL };
+	static const char *const words[] = { "nodes", "fold", "linear", "bench", "constants", "warnings", NULL };
 
 	o->format = FORMAT_CSV;
 	return choose("table", value, words, &o->table, err);
@@ -290,7 +290,7 @@ const struct option_row option_table[] = {
 	{ "method", 0, "NAME", "one method only (repeatable; default all)", set_method },
 	{ "explain", 0, "NODE", "one node in full, by id or by operator name: every rule with its outcome",
 	  set_explain },
-	{ "table", 0, "NAME", "as CSV: nodes, fold, linear, bench or constants", set_table },
+	{ "table", 0, "NAME", "as CSV: nodes, fold, linear, bench, constants or warnings", set_table },
 	{ "dot", 0, NULL, "the graph for Graphviz", set_dot },
 	{ "hash", 0, NULL, "SHA-256 of the files and of each constant in the report", set_hash },
 	{ "color", 0, "[=WHEN]", "never, auto or always; NO_COLOR is honoured", set_color },
@@ -302,20 +302,22 @@ const struct option_row option_table[] = {
 	{ "allow-worse", 0, NULL, "write it even if it is larger or slower", set_allow_worse },
 	{ .help = "Running" },
 	{ "bench", 0, NULL, "time each method as filed, all portable, and through XNNPACK", set_bench },
-	{ "verify", 0, NULL, "compare outputs: before and after, portable and XNNPACK", set_verify },
+	{ "verify", 0, NULL, "compare outputs: before and after, portable and XNNPACK; with it and --bench, nodes that are "
+	  "known to come out wrong are measured", set_verify },
 	{ "by", 0, "WHAT", "rows of the bench table: module, op or node", set_by },
 	{ "runs", 0, "N", "timed runs a row (30)", set_runs },
 	{ "warmup", 0, "N", "runs before those (4)", set_warmup },
 	{ "max-time", 0, "SECONDS", "of the timed runs of a row (10)", set_max_time },
 	{ "threads", 0, "N", "threads of XNNPACK (all cores)", set_threads },
-	{ "tolerance", 0, "X", "largest difference that --verify allows (0.001)", set_tolerance },
+	{ "tolerance", 0, "X", "largest difference that --verify allows (0.001); where activations are quantised as the "
+	  "method runs, 1 % of the largest output is allowed if that is more", set_tolerance },
 	{ "input", 0, "[METHOD:]FILE", "a .npy file for the next input (default: seeded random numbers)", set_input },
 	{ "shape", 0, "[METHOD:]I=D,D", "size of input I where it is dynamic (default: its upper bound)", set_shape },
 	{ "seed", 0, "N", "of the random inputs (0)", set_seed },
 	{ "trace", 0, "FILE", "write a Chrome trace of a bench run", set_trace },
 	{ .help = "Guarding" },
 	{ "fail-on", 0, "LIST", "exit 1 on any of declined>N, foldable, bytes>N, growth>P%, latency>N ms, diff>X, "
-	  "warnings, regression>P%", set_fail_on },
+	  "warnings (any at all), regression>P%", set_fail_on },
 	{ "baseline", 0, "OLD.json", "compare with an earlier JSON report", set_baseline },
 	{ .help = "About" },
 	{ "list-ops", 0, NULL, "the operator table: portable kernel or not, XNNPACK rule or not", set_list_ops },

@@ -163,6 +163,20 @@ grep -q 'will_crash at forward/0/' out; ok 'is a warning'
 run --fail-on warnings --apply partition -o repaired.pte --allow-worse "$(dirname "$demo")/../fixtures/programs/prelu_delegate.pte"
 run --fail-on warnings repaired.pte
 is "which partitioning mends" $status 0
+wrong="$(dirname "$demo")/../fixtures/programs/softmax_delegate.pte"
+run --fail-on warnings "$wrong"
+is "a delegate that is wrong" $status 1
+is 'is a broken budget' "$(sed 's/.*: budget/budget/' err)" 'budget warnings is broken: 1'
+grep -q '^  wrong_result at forward/0/2$' out; ok 'whose warning has no number yet'
+run --verify --report=json "$wrong"
+python3 -c 'import json; w = json.load(open("out"))["methods"][0]["warnings"]; assert len(w) == 1 and w[0]["max_abs_diff"] > 0.1, w'
+ok 'and one when it was run'
+run --verify --table warnings "$(dirname "$demo")/../fixtures/programs/buffer_delegate.pte"
+is 'warnings as CSV' "$(cut -d, -f1-3 out)" "$(printf 'method,node,code\nforward,forward/1/0,wrong_result')"
+[ "$(sed -n 2p out | cut -d, -f4 | cut -d. -f1)" -ge 5 ]; ok 'with what they come to'
+run --verify --apply partition -o kept.pte --allow-worse "$wrong"
+run --fail-on warnings kept.pte
+is 'partitioning does not make it right' $status 1
 run --fail-on foldable demo.pte
 is 'something to fold is a broken budget' $status 1
 run --fail-on 'declined>0,foldable' --optimize demo.pte

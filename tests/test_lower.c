@@ -1,5 +1,6 @@
 /* Lowering, judged by running: each graph through XNNPACK gives what the portable kernels give. */
 #include "core/xnn/lowering.h"
+#include "core/xnn/doubt.h"
 #include "tests/lab.h"
 #include "tests/tap.h"
 
@@ -314,6 +315,27 @@ static void softmax_is_along_the_last_dimension_after_a_convolution(void **state
 	lab_output(lab, lab_node(lab, "aten._softmax.default", V(y), I(-1), B(false)));
 	close_to(lab, NULL, 1e-5);
 	lab_free(lab);
+}
+
+/* A handle makes a softmax of NHWC read as one that the stock lowering gets wrong (core/xnn/doubt.h): only such keep it. */
+static void a_softmax_has_no_handle(void **state)
+{
+	for (int doubt = DOUBT_NONE; doubt <= DOUBT_SOFTMAX; doubt++) {
+		LAB;
+		struct xlowered low;
+		struct value *y = conv_node(lab, lab_input(lab, F, SIZES(1, 3, 8, 8)), &convs[0]);
+
+		y = lab_node(lab, "aten._softmax.default", V(lab_node(lab, "aten.permute_copy.default", V(y), INTS(0, 2, 3, 1))), I(-1), B(false));
+		y->def->origin.debug_handle = 9;
+		y->def->origin.doubt = doubt;
+		lab_output(lab, y);
+		close_to(lab, &low, 1e-5);
+		for (int i = 0; i < low.graph.nnodes; i++)
+			if (low.graph.node[i].tag == X_SOFTMAX)
+				assert_int_equal(low.graph.node[i].debug_handle, doubt ? 9 : NO_HANDLE);
+		assert_int_equal(lab_count(&low, X_SOFTMAX), 1);
+		lab_free(lab);
+	}
 }
 
 /* A shared filter cannot take in the batch norm of one of its readers: it would be stored twice. */
@@ -697,6 +719,7 @@ int main(void)
 		cmocka_unit_test(channels_last_passes_without_transposes),
 		cmocka_unit_test(other_dim_orders_are_transposed_at_the_border),
 		cmocka_unit_test(softmax_is_along_the_last_dimension_after_a_convolution),
+		cmocka_unit_test(a_softmax_has_no_handle),
 		cmocka_unit_test(a_shared_filter_keeps_out_batch_norm),
 		cmocka_unit_test(an_operand_of_unknown_size_broadcasts_as_it_is),
 		cmocka_unit_test(bounds_out_of_order_are_not_taken_in),

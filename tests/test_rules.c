@@ -167,6 +167,8 @@ static void pooling(void **state)
 	TAKES("aten.max.dim", INPUT(1, 2, 3, 4), I(3), B(true));
 	DECLINES("argument", "dim is -1, must be 2 or 3", "aten.max.dim", INPUT(1, 2, 3, 4), I(-1), B(true));
 	DECLINES("argument", "keepdim", "aten.max.dim", INPUT(1, 2, 3, 4), I(2), B(false));
+	DECLINES("argument", "dim is 1, must be 2 or 3", "aten.max.dim", INPUT(1, 2, 3, 4), I(1), B(true));
+	DECLINES("rank", "must have 4", "aten.max.dim", INPUT(2, 3, 4), I(2), B(true));
 	TAKES("aten.mean.dim", INPUT(1, 2, 3, 4), INTS(-1, -2), B(true), NONE);
 	DECLINES("argument", "two innermost", "aten.mean.dim", INPUT(1, 2, 3, 4), INTS(1, 2), B(true), NONE);
 	DECLINES("argument", "keepdim", "aten.mean.dim", INPUT(1, 2, 3, 4), INTS(2, 3), B(false), NONE);
@@ -321,6 +323,10 @@ static void dynamic_quantisation(void **state)
 	expect(lab, lab_node(lab, "aten.linear.default", V(x), V(group_weight(lab, 3, 64, 32, -8, 8)), NONE), NULL, NULL);
 	expect(lab, lab_node(lab, "aten.linear.default", V(x), V(group_weight(lab, 3, 64, 16, -8, 8)), NONE), "quant_params", "int4 group size is 16");
 	expect(lab, lab_node(lab, "aten.linear.default", V(x), V(group_weight(lab, 3, 64, 32, -128, 128)), NONE), "quant_params", "int8 weights in groups of 32");
+	expect(lab, lab_node(lab, "aten.linear.default", INPUT(2, 64), V(group_weight(lab, 3, 64, 32, -8, 8)), NONE), "quant_params",
+	       "weight-only quantisation");
+	w = lab_node(lab, "aten.permute_copy.default", V(group_weight(lab, 3, 64, 32, -8, 8)), INTS(1, 0));
+	expect(lab, lab_node(lab, "aten.addmm.default", CONST(3), INPUT(2, 64), V(w), I(1), I(1)), "quant_params", "weight-only quantisation");
 	w = dq(lab, lab_constant(lab, DTYPE_I8, -128, 128, SIZES(3, 64)), 0.02, 0);
 	expect(lab, lab_node(lab, "aten.linear.default", V(x), V(w), NONE), "quant_params", "it is per tensor");
 	lab_free(lab);

@@ -92,6 +92,14 @@ static void slow(const struct line *l, struct str *s)
 		 look_reason(l->row) ? look_reason(l->row) : "");
 }
 
+static void warned(const struct warning *w, struct str *s)
+{
+	str_addf(s, "%s at %s", w->code, w->id);
+	if (w->max_abs_diff >= 0)
+		str_addf(s, ", off by %.3g", w->max_abs_diff);
+	str_addf(s, ": %s", w->text);
+}
+
 static void left_out(const struct method_facts *f, struct str *s)
 {
 	str_addf(s, f->nleft_out ? "%d kernel call%s:" : "nothing", f->nleft_out, f->nleft_out == 1 ? "" : "s");
@@ -152,7 +160,7 @@ static void cell(const struct page *p, const struct ui *ui, int row, int column,
 		if (f->external_bytes)
 			str_addf(s, ", %s in data files", text_bytes(c, f->external_bytes));
 		break;
-	case LINE_WARNING: str_addf(s, "%s: %s", l->warning->code, l->warning->text); break;
+	case LINE_WARNING: warned(l->warning, s); break;
 	case LINE_SLOW: slow(l, s); break;
 	case LINE_MORE: str_addf(s, "and %d lighter one%s, page 3", l->n, l->n == 1 ? "" : "s"); break;
 	case LINE_FIX: fix((unsigned)l->n, s); break;
@@ -221,6 +229,19 @@ static void pane_method(const struct ui *ui, int m, struct text *t)
 		pane_slow(ui, worst, t);
 }
 
+static void pane_warning(const struct warning *w, struct text *t)
+{
+	struct str s = { 0 };
+
+	warned(w, &s);
+	text_fold(t, 0, 0, str_text(&s));
+	str_free(&s);
+	if (w->measurable)
+		text_add(t, w->max_abs_diff < 0 ? "b runs it beside what was meant, and tells how far off it is.\n" :
+			 "That is the method's outputs, beside what was meant.\n");
+	text_add(t, "Enter goes to the node in the graph.\n");
+}
+
 static void pane(const struct page *p, const struct ui *ui, int row, struct text *t)
 {
 	const struct line *l = line_of(p, row);
@@ -231,7 +252,7 @@ static void pane(const struct page *p, const struct ui *ui, int row, struct text
 		pane_slow(ui, l->row, t);
 		text_add(t, "Enter goes to the node in the graph.\n");
 		break;
-	case LINE_WARNING: text_fold(t, 0, 0, l->warning->text); break;
+	case LINE_WARNING: pane_warning(l->warning, t); break;
 	case LINE_FIX:
 		text_add(t, "Then w writes the program, and b times it. The same from a shell:\n");
 		look_command(ui->s, (unsigned)l->n, &s);

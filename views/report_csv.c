@@ -173,6 +173,23 @@ static void constants(struct text *t, const struct report *r, const struct versi
 	arena_free(&mem);
 }
 
+static void warnings(struct text *t, const struct report *r, const struct version *v, int m)
+{
+	for (int i = 0; i < v->facts[m].nwarnings; i++) {
+		const struct warning *w = &v->facts[m].warning[i];
+
+		field(t, v->method[m]->method);
+		field(t, w->id);
+		field(t, w->code);
+		if (w->max_abs_diff >= 0)
+			fieldf(t, "%.9g", w->max_abs_diff);
+		else
+			field(t, NULL);
+		field(t, w->text);
+		end(t);
+	}
+}
+
 static const struct {
 	const char *name, *head;
 	void (*rows)(struct text *t, const struct report *r, const struct version *v, int m);
@@ -182,6 +199,7 @@ static const struct {
 	{ "fold", "method,at,position,verdict,code,reason,nodes,bytes_erased,bytes_added,name,file", folds },
 	{ "linear", "method,at,op,verdict,code,reason", linears },
 	{ "bench", "method,subject,state,engine,setup_ms,first_ms,min_ms,median_ms,p90_ms,mean_ms,sd_ms,runs,share,gflops,failed", bench },
+	{ "warnings", "method,node,code,max_abs_diff,text", warnings },
 	{ "constants", "name,type,bytes,users,methods,file", NULL },
 };
 

@@ -95,6 +95,31 @@ static void declined(struct text *t, const struct report *r, const struct versio
 	arena_free(&mem);
 }
 
+static void warnings(struct text *t, const struct report *r, const struct version *v)
+{
+	bool any = false;
+
+	for (int m = 0; m < r->s->program->nmethods; m++)
+		for (int i = 0; report_wants(r, v->method[m]->method) && i < v->facts[m].nwarnings; i++) {
+			const struct warning *w = &v->facts[m].warning[i];
+
+			if (!any) {
+				text_add(t, "\n");
+				head(t, (const char *const[]){ "warning", "at", "off by", "what is wrong", NULL });
+			}
+			any = true;
+			str_add(&t->s, "|");
+			cell(t, w->code);
+			cell(t, w->id);
+			if (w->max_abs_diff >= 0)
+				text_add(t, " %.3g |", w->max_abs_diff);
+			else
+				cell(t, "");
+			cell(t, w->text);
+			str_add(&t->s, "\n");
+		}
+}
+
 static void folds(struct text *t, const struct report *r, const struct version *v)
 {
 	char id[512], n[TEXT_NUMBER];
@@ -180,12 +205,14 @@ void report_markdown(struct text *t, const struct report *r)
 	declined(t, r, before);
 	command(t, r, look_needs_of_version(before, r->s->program->nmethods));
 	folds(t, r, before);
+	warnings(t, r, before);
 	if (after) {
 		text_add(t, "\n");
 		text_add(t, "After --apply: %s\n\n",
 			 text_bytes(n, after->has_emitted ? after->emitted.program.bytes : r->s->program->file.bytes));
 		summary(t, r, after);
 		declined(t, r, after);
+		warnings(t, r, after);
 	}
 	bench(t, r);
 	checks(t, r);
