@@ -45,6 +45,11 @@ speed: all tools
 	@[ -x $(B)/etrun/etrun ] || sh $(CASES)/../tools/build-etrun $(B)/etrun
 	python3 tests/speed.py --run $(B)/tests/tool_run --one $(B)/tests/tool_one --etrun $(B)/etrun/etrun $(CASES)
 
+# What --optimize writes beside the exporter's xnnpack.pte, both in the stock runtime; on a machine that does nothing else.
+latency: all
+	@[ -x $(B)/etrun/etrun ] || sh $(CASES)/../tools/build-etrun $(B)/etrun
+	python3 tests/latency.py --etinspect $(B)/etinspect --etrun $(B)/etrun/etrun $(CASES) $(addprefix --only ,$(ONLY))
+
 # The same program and tests under AddressSanitizer and UBSan.
 asan:
 	+@$(MAKE) --no-print-directory B=$(B)/asan OPT=-O1 SAN="-fsanitize=address,undefined -fno-omit-frame-pointer -Wno-format-truncation" tap tools mutate
@@ -99,6 +104,6 @@ deps:
 		$(SUDO) $(APT) update; $(SUDO) $(APT) install --no-install-recommends -t trixie $(XNNPACK); \
 	else $(SUDO) $(APT) install --no-install-recommends $(XNNPACK); fi
 
-.PHONY: all run check tap conformance speed asan tools mutate install clean deps
+.PHONY: all run check tap conformance speed latency asan tools mutate install clean deps
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -111,6 +111,11 @@ class Case:
     def data(self, file):
         return [self.path(p) for p in self.info['files'][file].get('ptd', {})]
 
+    def written_data(self, file, out):
+        """The data files that OUT needs, which was written from FILE: the same, or what was written beside it."""
+        beside = [f'{os.path.splitext(out)[0]}.{os.path.basename(d)}' for d in self.data(file)]
+        return [b if os.path.exists(b) else d for b, d in zip(beside, self.data(file))]
+
     def judge(self, check, file, argv, tolerance):
         code, out, err = run(argv + list(self.calls()) + ['--tol', str(tolerance)])
         if code:
@@ -294,11 +299,7 @@ class Case:
         if not r:
             return self.fail('after', file, why)
         self.check_after(file, r)
-        data = self.data(file)
-        for d in data[:]:
-            changed = f'{os.path.splitext(out)[0]}.{os.path.basename(d)}'
-            if os.path.exists(changed):
-                data[data.index(d)] = changed
+        data = self.written_data(file, out)
         self.check_bytes(file, out, data)
         self.check_memory(file, out)
         self.check_again(file, out, data, folder)
@@ -382,4 +383,5 @@ def main():
     return 1 if failed or stale or not names else 0
 
 
-sys.exit(main())
+if __name__ == '__main__':
+    sys.exit(main())
