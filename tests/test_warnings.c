@@ -461,6 +461,31 @@ static void arguments_that_are_missing(void **state)
 	rig_free(r);
 }
 
+/* Unsigned integers that the stock lowering writes as signed ones. */
+static void integers_without_their_sign(void **state)
+{
+	for (int t = DTYPE_U8; t <= DTYPE_I8; t++) {
+		struct rig *r = rig_new();
+		struct xvalue *x = xmake_input(r->x, XD_QINT8, DIMS(2, 3)), *y = xmake_output(r->x, XD_QINT8, DIMS(2, 3));
+		int in = maker_planned(r->m, (enum dtype)t, 1, 0, SHAPE(2, 3)), out = maker_planned(r->m, (enum dtype)t, 1, 64, SHAPE(2, 3));
+		struct span blob;
+
+		xmake_per_tensor(x, 0.5f, 100);
+		xmake_per_tensor(y, 0.5f, 100);
+		xmake_node(r->x, X_COPY, x->id, y->id, 0);
+		assert_true(xblob_write(&r->x->x, &r->m->mem, &blob, &r->err));
+		maker_in(r->m, in);
+		maker_out(r->m, out);
+		maker_delegate(r->m, "XnnpackBackend", blob, LIST(in, out));
+		if (t == DTYPE_I8) {
+			is_silent(r);
+		} else {
+			warns(r, "wrong_result", "forward/0", "argument 0 of the delegate is u8, which XNNPACK takes for qint8");
+			rig_free(r);
+		}
+	}
+}
+
 static void constants_that_were_freed(void **state)
 {
 	struct rig *r = rig_new();
@@ -580,6 +605,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_bias_of_two_dimensions), cmocka_unit_test(a_short_bias), cmocka_unit_test(a_bias_that_fits),
 		cmocka_unit_test(a_weight_without_its_scales), cmocka_unit_test(weights_of_whole_numbers_that_are_right),
 		cmocka_unit_test(a_buffer_as_weight), cmocka_unit_test(arguments_that_are_missing),
+		cmocka_unit_test(integers_without_their_sign),
 		cmocka_unit_test(constants_that_were_freed), cmocka_unit_test(delegates_that_nobody_reads),
 		cmocka_unit_test(a_kernel_that_nobody_knows), cmocka_unit_test(a_window_of_one_element),
 		cmocka_unit_test(bytes_that_are_stored_twice),

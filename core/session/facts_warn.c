@@ -8,6 +8,7 @@
 #include "core/session/weights.h"
 #include "core/xnn/doubt.h"
 #include "core/xnn/live.h"
+#include "core/xnn/raise.h"
 
 #include <string.h>
 
@@ -23,6 +24,28 @@ static const struct node_row *row_of(const struct making_facts *m, const struct 
 
 /* ---- delegates that cannot be used ---- */
 
+static void warn_wrong(struct making_facts *m, const struct node_row *r, const char *text, bool measurable)
+{
+	facts_warn(m->f, m->mem, (struct warning){ r->node, r->id, "wrong_result", text, -1, measurable });
+}
+
+/* The stock lowering writes unsigned integers as signed ones, and the runtime hands over bytes unseen. */
+static void warn_of_types(struct making_facts *m, const struct node_row *r, const struct xgraph *x)
+{
+	const struct group *g = &m->g->group[r->node->group];
+
+	for (int i = 0; i < x->nvalues; i++) {
+		const struct value *v = x->value[i].external_id == XNONE ? NULL : g->arg[x->value[i].external_id];
+
+		if (v && !v->scalar && v->dtype != raise_dtype(x->value[i].datatype)) {
+			warn_wrong(m, r, arena_printf(m->mem, "argument %u of the delegate is %s, which XNNPACK takes for %s: the stock "
+				"runtime does not compare them, and the bytes mean something else; quantised activations must be int8",
+				x->value[i].external_id, dtype_name(v->dtype), xdatatype_name(x->value[i].datatype)), false);
+			return;
+		}
+	}
+}
+
 /* Arguments that the call lacks: the stock runtime reads on past their list. */
 static void warn_of_call(struct making_facts *m, const struct node_row *r, const struct xgraph *x)
 {
@@ -32,6 +55,8 @@ static void warn_of_call(struct making_facts *m, const struct node_row *r, const
 		warn(m, r, "will_crash", arena_printf(m->mem, "the delegate takes %u arguments and is called with %d, so that the "
 			"stock runtime reads past their list; the stock lowering does that where a delegate holds a buffer, reads it as "
 			"a weight and updates it", x->nexterns, nargs));
+	else
+		warn_of_types(m, r, x);
 }
 
 static void warn_of_delegate(struct making_facts *m, const struct node_row *r)
@@ -68,11 +93,6 @@ static void warn_of_freed(struct making_facts *m)
 }
 
 /* ---- nodes that compute something else than was meant ---- */
-
-static void warn_wrong(struct making_facts *m, const struct node_row *r, const char *text, bool measurable)
-{
-	facts_warn(m->f, m->mem, (struct warning){ r->node, r->id, "wrong_result", text, -1, measurable });
-}
 
 /* Whole numbers that are scaled afterwards are as somebody wanted them. */
 static bool is_scaled(const struct node *n)

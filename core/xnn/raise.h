@@ -17,6 +17,9 @@
 bool xnn_raise(struct graph *g, const struct xgraph *x, struct value **arg, const struct pte_tensor *const *type,
 	       int nargs, int group, struct origin origin, bool as_meant, struct error *err);
 
+/* The dtype of a tensor that XNNPACK has as t; DTYPE_CODES: none. */
+enum dtype raise_dtype(enum xdatatype t);
+
 /* Takes out what only makes the same integers again, quantize(dequantize(x)) with the same parameters, and what nobody
  * reads of the nodes that raising put beside the delegate's own. For nodes of one group that all stand behind a node
  * (NULL: at the start). */

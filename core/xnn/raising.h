@@ -78,7 +78,6 @@ struct value *raise_constant(struct raising *r, uint32_t id, int rank, const int
 struct value *raise_bias(struct raising *r, uint32_t id, int64_t channels);
 
 /* raise_quant.c. `axis`: the dimension of v that channel_dim of the value has become. */
-enum dtype raise_dtype(enum xdatatype t);		/* DTYPE_CODES: none */
 struct value *raise_quantize(struct raising *r, const struct xvalue *x, struct value *real);
 struct value *raise_dequantize(struct raising *r, const struct xvalue *x, struct value *plain, int axis, bool is_main);
 raise_fn raise_convert;
