@@ -40,6 +40,14 @@ conformance: all tools
 	@[ -x $(B)/etrun/etrun ] || sh $(CASES)/../tools/build-etrun $(B)/etrun
 	python3 tests/conformance.py --etinspect $(B)/etinspect --run $(B)/tests/tool_run --etrun $(B)/etrun/etrun $(CASES) $(ONLY)
 
+# The same on small programs of public architectures, exported first; PYTHON has torch, executorch and transformers.
+PYTHON   ?= python3
+MODELS   ?= $(B)/models
+architectures: all tools
+	@[ -x $(B)/etrun/etrun ] || sh $(CASES)/../tools/build-etrun $(B)/etrun
+	$(PYTHON) tests/architectures.py --exportcase $(CASES)/../tools/exportcase.py $(MODELS) $(ONLY)
+	python3 tests/conformance.py --etinspect $(B)/etinspect --run $(B)/tests/tool_run --etrun $(B)/etrun/etrun $(MODELS)
+
 # Our engines beside the stock runtime, a kernel a line; on a machine that does nothing else.
 speed: all tools
 	@[ -x $(B)/etrun/etrun ] || sh $(CASES)/../tools/build-etrun $(B)/etrun
@@ -104,6 +112,6 @@ deps:
 		$(SUDO) $(APT) update; $(SUDO) $(APT) install --no-install-recommends -t trixie $(XNNPACK); \
 	else $(SUDO) $(APT) install --no-install-recommends $(XNNPACK); fi
 
-.PHONY: all run check tap conformance speed latency asan tools mutate install clean deps
+.PHONY: all run check tap conformance architectures speed latency asan tools mutate install clean deps
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
