@@ -348,6 +348,25 @@ static void a_dynamic_view_is_made_when_it_runs(void **state)
 	teardown(&f);
 }
 
+/* It has no list of sizes that holds for every run. */
+static void a_dynamic_squeeze_stays_a_call(void **state)
+{
+	for (int placed = 0; placed < 2; placed++) {
+		struct fixture f;
+		const struct pte_plan *p;
+		struct arg arg[2];
+
+		setup(&f);
+		arg[0] = arg_value(input(&f, DTYPE_F32, 2, two_two, placed ? PTE_PLANNED : PTE_UNPLANNED));
+		arg[0].value->dynamic = true;
+		arg[1] = arg_int(0);
+		output(&f, exp_of(&f, build(&f, "aten.unsqueeze_copy.default", arg, 2)), PTE_PLANNED);
+		p = emit(&f);
+		assert_string_equal(call_name(p, 0), "aten::unsqueeze_copy.out");
+		teardown(&f);
+	}
+}
+
 static void constants_are_stored_once_by_content(void **state)
 {
 	static const float w[] = { 1, 2, 3, 4 }, same[] = { 1, 2, 3, 4 }, other[] = { 5, 6, 7, 8 };
@@ -626,6 +645,7 @@ int main(void)
 		cmocka_unit_test(a_view_that_is_an_output_is_copied),
 		cmocka_unit_test(a_view_of_the_callers_memory_takes_its_pointer),
 		cmocka_unit_test(a_dynamic_view_is_made_when_it_runs),
+		cmocka_unit_test(a_dynamic_squeeze_stays_a_call),
 		cmocka_unit_test(constants_are_stored_once_by_content),
 		cmocka_unit_test(a_view_of_a_constant_shares_its_bytes),
 		cmocka_unit_test(kernels_get_constants_in_default_dim_order),

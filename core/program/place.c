@@ -103,6 +103,14 @@ static bool same_bytes(const struct value *a, const struct value *b)
 		(a->kind == VALUE_CONSTANT || value_is_default_order(a));
 }
 
+/* et_view needs sizes that hold for every run: an operator that reckons them itself stays a call where they vary. */
+static bool has_sizes(const struct node *n)
+{
+	int at = op_arg(n->op, "size");
+
+	return (!node_input(n, 0)->dynamic && !n->out[0]->dynamic) || (at >= 0 && n->arg[at].kind == ARG_LIST);
+}
+
 static void place_view(struct method_out *m, const struct node *n, const struct writers *w)
 {
 	struct value *in = node_input(n, 0), *out = n->nouts == 1 ? n->out[0] : NULL, *root;
@@ -119,8 +127,8 @@ static void place_view(struct method_out *m, const struct node *n, const struct 
 	switch (m->place[root->id].kind) {
 	case PLACE_BYTES: elide = is_static && root->home == HOME_PROGRAM; break;
 	case PLACE_STATE: elide = is_static && !written_before_read(&w[root->state_slot], since, out); break;
-	case PLACE_ARENA: elide = is_static; et_view = !is_static; break;
-	case PLACE_NONE: et_view = true; break;
+	case PLACE_ARENA: elide = is_static; et_view = !is_static && has_sizes(n); break;
+	case PLACE_NONE: et_view = has_sizes(n); break;
 	}
 	if (!elide && !et_view)
 		return;
