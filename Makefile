@@ -70,6 +70,8 @@ mutate: $(B)/tests/tool_mutate
 
 install: all
 	install -D -m 755 $(B)/etinspect $(DESTDIR)$(PREFIX)/bin/etinspect
+	$(B)/etinspect --manual >$(B)/etinspect.1
+	install -D -m 644 $(B)/etinspect.1 $(DESTDIR)$(PREFIX)/share/man/man1/etinspect.1
 
 clean:
 	rm -rf $(B)

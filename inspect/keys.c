@@ -1,5 +1,7 @@
 #include "inspect/keys.h"
 
+#include "views/text.h"
+
 #include <ncurses.h>
 #include <string.h>
 
@@ -7,23 +9,10 @@ static const struct { const char *name; struct key key; } named[] = {
 	{ "down", { KEY_DOWN, true } }, { "up", { KEY_UP, true } }, { "left", { KEY_LEFT, true } },
 	{ "right", { KEY_RIGHT, true } },
 	{ "pgdn", { KEY_NPAGE, true } }, { "pgup", { KEY_PPAGE, true } }, { "home", { KEY_HOME, true } },
-	{ "end", { KEY_END, true } }, { "backtab", { KEY_BTAB, true } }, { "f1", { KEY_F(1), true } },
+	{ "end", { KEY_END, true } }, { "backtab", { KEY_BTAB, true } }, { "insert", { KEY_IC, true } }, { "delete", { KEY_DC, true } },
 	{ "backspace", { KEY_BACKSPACE, true } }, { "enter", { '\r', false } }, { "tab", { '\t', false } },
 	{ "space", { ' ', false } }, { "esc", { 27, false } },
 };
-
-bool key_named(const char *name, size_t bytes, struct key *k)
-{
-	*k = (struct key){ 0 };
-	if (bytes == 1)
-		k->code = (unsigned char)*name;
-	else if (bytes == 2 && *name == '^')
-		k->code = name[1] & 0x1f;
-	for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-		if (strlen(named[i].name) == bytes && !memcmp(named[i].name, name, bytes))
-			*k = named[i].key;
-	return k->code != 0;
-}
 
 /* What terminals send for the same key in different moods. */
 static struct key canonical(struct key k)
@@ -35,26 +24,51 @@ static struct key canonical(struct key k)
 	return k;
 }
 
-enum request key_request(struct key pressed)
+static int function_key(const char *name, size_t bytes)
 {
-	static const struct { enum request request; const char *keys; } bound[] = {
-#define KEYS_GROUP(title)
-#define KEYS_REQUEST(name, keys, help) { REQ_##name, keys },
-		REQUESTS(KEYS_GROUP, KEYS_REQUEST)
-#undef KEYS_REQUEST
-#undef KEYS_GROUP
-	};
+	int n = bytes == 2 ? name[1] - '0' : bytes == 3 && name[1] == '1' ? 10 + name[2] - '0' : 0;
+
+	return name[0] == 'f' && n >= 1 && n <= 12 ? n : 0;
+}
+
+bool key_named(const char *name, size_t bytes, struct key *k)
+{
+	size_t n = 0;
+	uint32_t rune = text_rune(name, &n);
+
+	*k = (struct key){ 0 };
+	if (bytes == n && rune > ' ' && rune != 0xfffd)
+		k->code = (int)rune;
+	else if (bytes == 2 && *name == '^' && (name[1] & 0xc0) == 0x40 && name[1] != 0x7f)
+		k->code = name[1] & 0x1f;
+	else if (bytes > 1 && function_key(name, bytes))
+		*k = (struct key){ KEY_F(function_key(name, bytes)), true };
+	for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+		if (strlen(named[i].name) == bytes && !memcmp(named[i].name, name, bytes))
+			*k = named[i].key;
+	*k = canonical(*k);
+	return k->code != 0;
+}
+
+bool key_is(struct key pressed, const char *names)
+{
 	struct key k;
 
 	pressed = canonical(pressed);
-	for (size_t i = 0; i < sizeof bound / sizeof *bound; i++)
-		for (const char *at = bound[i].keys; *at;) {
-			size_t n = strcspn(at, " ");
+	for (const char *at = names; *at; at += strspn(at, " ")) {
+		size_t n = strcspn(at, " ");
 
-			if (key_named(at, n, &k) && k.code == pressed.code && k.special == pressed.special)
-				return bound[i].request;
-			at += n;
-			at += strspn(at, " ");
-		}
+		if (key_named(at, n, &k) && k.code == pressed.code && k.special == pressed.special)
+			return true;
+		at += n;
+	}
+	return false;
+}
+
+enum request key_request(const struct keymap *map, struct key pressed)
+{
+	for (int r = REQ_NONE + 1; r < REQ_COUNT; r++)
+		if (key_is(pressed, map->keys[r]))
+			return (enum request)r;
 	return REQ_NONE;
 }

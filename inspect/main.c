@@ -1,6 +1,7 @@
 /* etinspect: what XNNPACK does not run in an ExecuTorch program, why, and a file where it is fixed. */
 #include "core/xnn/live.h"
 #include "inspect/batch.h"
+#include "inspect/manual.h"
 #include "inspect/terminal.h"
 #include "inspect/tui.h"
 #include "views/report.h"
@@ -45,6 +46,8 @@ static int about(const struct options *o)
 
 	if (o->help)
 		options_help(&t.s);
+	else if (o->manual)
+		manual_print(&t.s);
 	else if (o->version)
 		text_add(&t, "etinspect %s, XNNPACK %s here, rules of %s\n", REPORT_VERSION, live_version(),
 			 REPORT_RULES);
@@ -105,7 +108,7 @@ int main(int argc, char **argv)
 	mem_on_failure(out_of_memory);
 	if (!options_parse(&o, argc, argv, &err))
 		status = fail(EXIT_USAGE, &err);
-	else if (o.help || o.version || o.list_ops)
+	else if (o.help || o.version || o.list_ops || o.manual)
 		status = about(&o);
 	else if (!options_batch(&o) && terminal_usable() && is_one_file(&o))
 		status = pages(&o);

@@ -281,7 +281,7 @@ static bool set_fail_on(struct options *o, const char *value, struct error *err)
 	static bool set_##name(struct options *o, const char *value, struct error *err) { o->name = what; return true; }
 #define FLAG(name) SET(name, true)
 #define TEXT(name) SET(name, value)
-FLAG(force) FLAG(allow_worse) FLAG(bench) FLAG(verify) FLAG(hash) FLAG(help) FLAG(version) FLAG(list_ops)
+FLAG(force) FLAG(allow_worse) FLAG(bench) FLAG(verify) FLAG(hash) FLAG(help) FLAG(version) FLAG(list_ops) FLAG(manual)
 TEXT(trace) TEXT(baseline)
 
 const struct option_row option_table[] = {
@@ -322,6 +322,7 @@ const struct option_row option_table[] = {
 	{ .help = "About" },
 	{ "list-ops", 0, NULL, "the operator table: portable kernel or not, XNNPACK rule or not", set_list_ops },
 	{ "version", 0, NULL, "our version, the XNNPACK here, and the runtime whose rules apply", set_version },
+	{ "manual", 0, NULL, "the manual page: etinspect --manual | man -l -", set_manual },
 	{ "help", 'h', NULL, "this text", set_help },
 	{ 0 },
 };
@@ -419,7 +420,7 @@ bool options_parse(struct options *o, int argc, char **argv, struct error *err)
 		else if (!parse_option(o, argc, argv, &i, err))
 			return false;
 	}
-	return o->help || o->version || o->list_ops || check_together(o, err);
+	return o->help || o->version || o->list_ops || o->manual || check_together(o, err);
 }
 
 void options_free(struct options *o)

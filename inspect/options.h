@@ -20,7 +20,7 @@ struct model_path {
 struct options {
 	struct arena mem;
 	struct { struct model_path *at; int n, cap; } model;
-	bool help, version, list_ops;
+	bool help, version, list_ops, manual;
 	enum output_format format;
 	enum color_mode color;
 	struct names method;

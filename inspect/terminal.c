@@ -99,6 +99,19 @@ bool terminal_open(struct error *err)
 	return true;
 }
 
+void terminal_mouse(void)
+{
+	static const char off[] = "\033[?1006;1000l";	/* xterm's, and what ncurses falls back to */
+
+	if (!mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL))
+		return;
+	mouseinterval(0);	/* a press counts at once, no click is waited for */
+	if (terminal.bytes + sizeof off - 1 <= sizeof terminal.leave) {
+		memcpy(terminal.leave + terminal.bytes, off, sizeof off - 1);
+		terminal.bytes += sizeof off - 1;
+	}
+}
+
 void terminal_close(void)
 {
 	if (!terminal.open)

@@ -2,7 +2,9 @@
 
 #include "core/xnn/live.h"
 #include "inspect/background.h"
+#include "inspect/config.h"
 #include "inspect/edits.h"
+#include "inspect/keys.h"
 #include "inspect/prompt.h"
 #include "inspect/task.h"
 #include "inspect/terminal.h"
@@ -20,6 +22,7 @@
 
 enum {
 	HISTORY = 64,
+	WHEEL_LINES = 3,
 	IDLE_MS = 500,	/* a signal that comes just before poll is noticed this late */
 	END_MS = 2000,	/* what works in a thread has so long to stop when we leave */
 };
@@ -47,6 +50,7 @@ struct tui {
 	struct task task;
 	struct draft draft;
 	struct prompt prompt;
+	struct config config;
 	char search[256], message[512], write_to[1024];
 	bool bad, quit, timing;	/* timing: what runs in the background is a bench */
 };
@@ -510,6 +514,10 @@ static void handle(struct tui *t, enum request r)
 		return;
 	if ((r >= REQ_PAGE_1 && r <= REQ_PAGE_8) || r == REQ_HELP) {
 		remember(t);
+		if (r == REQ_HELP && t->at != PAGE_HELP) {
+			t->ui.help_of = t->at;
+			t->page[PAGE_HELP].cursor = 0;
+		}
 		open_page(t, r == REQ_HELP ? PAGE_HELP : (enum page_index)(r - REQ_PAGE_1), t->ui.method, "");
 		return;
 	}
@@ -519,6 +527,34 @@ static void handle(struct tui *t, enum request r)
 			return;
 		}
 	search_or_turn(t, r);
+}
+
+/* The wheel scrolls what it is over; a press goes to a tab or a line, once more follows it, and sorts by a column. */
+static void handle_mouse(struct tui *t)
+{
+	struct page *p = here(t);
+	struct screen_hit hit;
+	MEVENT m;
+
+	if (getmouse(&m) != OK)
+		return;
+	hit = screen_hit(p, m.y, m.x);
+	if (m.bstate & (BUTTON4_PRESSED | BUTTON5_PRESSED)) {
+		bool down = m.bstate & BUTTON5_PRESSED;
+
+		if (hit.what == HIT_PANE)
+			page_move(p, &t->ui, down ? REQ_PANE_DOWN : REQ_PANE_UP, 0);
+		else
+			page_to_line(p, p->cursor + (down ? WHEEL_LINES : -WHEEL_LINES));
+	} else if (hit.what == HIT_TAB) {
+		handle(t, hit.n == PAGE_HELP ? REQ_HELP : (enum request)(REQ_PAGE_1 + hit.n));
+	} else if (hit.what == HIT_TITLE) {
+		page_sort(p, &t->ui, hit.n, p->sort == hit.n && !p->descending);
+	} else if (hit.what == HIT_ROW && hit.n == p->cursor) {
+		handle(t, REQ_FOLLOW);
+	} else if (hit.what == HIT_ROW) {
+		page_to_line(p, hit.n);
+	}
 }
 
 /* All keys that are there. False: the terminal is gone. */
@@ -539,7 +575,10 @@ static bool take_keys(struct tui *t, bool readable)
 			continue;
 		}
 		*t->message = '\0';
-		handle(t, key_request(k));
+		if (k.special && k.code == KEY_MOUSE)
+			handle_mouse(t);
+		else
+			handle(t, key_request(&t->config.keys, k));
 		if (t->quit)
 			break;
 	}
@@ -616,20 +655,34 @@ static void leave_draft(struct tui *t, int status)
 	session_drop(t->s, t->draft.s);
 }
 
+/* Colours, unless they are not wanted. */
+static void set_colors(struct tui *t, const struct options *o)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	if (o->color == COLOR_NEVER || (no_color && *no_color && o->color != COLOR_ALWAYS))
+		return;
+	screen_colors(&t->config.theme);
+	t->ui.theme = &t->config.theme;
+}
+
 int tui_run(struct session *s, const struct options *o)
 {
 	struct tui *t = mem_alloc(sizeof *t);
-	struct error err = { 0 };
-	const char *no_color = getenv("NO_COLOR");
+	struct error err = { 0 }, bad = { 0 };
 	int status = 4;
 
 	t->s = s;
-	t->ui = (struct ui){ .s = s, .ascii = !terminal_is_utf8(), .xnnpack = live_version() };
+	t->ui = (struct ui){ .s = s, .ascii = !terminal_is_utf8(), .xnnpack = live_version(), .keys = &t->config.keys };
 	for (int i = 0; i < s->program->nmethods && o->method.n; i++)
 		if (!strcmp(s->program->method[i]->method, o->method.at[0]))
 			t->ui.method = i;
+	if (!config_read(&t->config, &bad))
+		say(t, true, "%s", bad.text);
 	if (terminal_open(&err)) {
-		screen_colors(o->color != COLOR_NEVER && !(no_color && *no_color && o->color != COLOR_ALWAYS));
+		set_colors(t, o);
+		if (t->config.mouse)
+			terminal_mouse();
 		for (int i = 0; i < PAGES; i++)
 			page_open(&t->page[i], page_table[i]);
 		rebuild(t);
@@ -641,6 +694,7 @@ int tui_run(struct session *s, const struct options *o)
 	for (int i = 0; i < PAGES; i++)
 		page_close(&t->page[i]);
 	arena_free(&t->edits.mem);
+	config_free(&t->config);
 	mem_free(t);
 	if (err.text[0])
 		fprintf(stderr, "etinspect: %s\n", err.text);

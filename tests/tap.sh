@@ -6,6 +6,7 @@ demo=$PWD/tests/demo/demo.pte
 expected=$PWD/tests/expected
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/etinspect-test-XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
+export XDG_CONFIG_HOME=$tmp	# what the person has set is no part of a test
 ran=0 failed=0
 
 ok() { # ok WHAT: the last command's status decides

@@ -236,27 +236,52 @@ static void many_lanes(void **state)
 /* Every key of the list has a name that is known, and no key is given twice. */
 static void keymap(void **state)
 {
-	static const struct { enum request r; const char *keys; } bound[] = {
-#define NOTHING(title)
-#define ROW(name, keys, help) { REQ_##name, keys },
-		REQUESTS(NOTHING, ROW)
-	};
+	struct keymap map;
 	struct key k;
 
-	for (size_t i = 0; i < sizeof bound / sizeof *bound; i++)
-		for (const char *at = bound[i].keys; *at; at += strspn(at, " ")) {
+	keymap_default(&map);
+	for (int r = REQ_NONE + 1; r < REQ_COUNT; r++)
+		for (const char *at = map.keys[r]; *at; at += strspn(at, " ")) {
 			size_t n = strcspn(at, " ");
 
 			assert_true(key_named(at, n, &k));
-			assert_int_equal(key_request(k), bound[i].r);	/* the first that has it */
+			assert_int_equal(key_request(&map, k), r);	/* the first that has it */
 			at += n;
 		}
-	assert_int_equal(key_request((struct key){ '\n', false }), REQ_FOLLOW);
-	assert_int_equal(key_request((struct key){ KEY_ENTER, true }), REQ_FOLLOW);
-	assert_int_equal(key_request((struct key){ 127, false }), REQ_BACK);
-	assert_int_equal(key_request((struct key){ '~', false }), REQ_NONE);
-	assert_int_equal(key_request((struct key){ 'j', true }), REQ_NONE);
+	assert_int_equal(key_request(&map, (struct key){ '\n', false }), REQ_FOLLOW);
+	assert_int_equal(key_request(&map, (struct key){ KEY_ENTER, true }), REQ_FOLLOW);
+	assert_int_equal(key_request(&map, (struct key){ 127, false }), REQ_BACK);
+	assert_int_equal(key_request(&map, (struct key){ '~', false }), REQ_NONE);
+	assert_int_equal(key_request(&map, (struct key){ 'j', true }), REQ_NONE);
+	assert_int_equal(key_request(&map, (struct key){ KEY_F(1), true }), REQ_HELP);
 	assert_false(key_named("nokey", 5, &k));
+	assert_false(key_named("f13", 3, &k));
+	assert_false(key_named("^", 0, &k));
+	assert_true(key_named("\u00e4", 2, &k));
+	assert_int_equal(k.code, 0xe4);
+	assert_true(key_named("^j", 2, &k));	/* which is Enter */
+	assert_int_equal(k.code, '\r');
+}
+
+/* Every request has a name of its own that is found, pages that exist, and a word of help. */
+static void requests(void **state)
+{
+	for (int i = 0; i < request_rows; i++) {
+		const struct request_row *r = &request_table[i];
+		char name[REQUEST_NAME_BYTES];
+		size_t known = 0;
+
+		assert_true(*r->help);
+		if (!r->name)
+			continue;
+		request_name(r, name);
+		assert_ptr_equal(request_find(name, strlen(name)), r);
+		for (int p = 0; p < PAGES; p++)
+			known += request_is_for(r, page_table[p]->name) ? strlen(page_table[p]->name) + 1 : 0;
+		assert_int_equal(known, *r->pages ? strlen(r->pages) + 1 : 0);
+	}
+	assert_null(request_find("nothing", 7));
+	assert_null(request_find("sort-", 5));
 }
 
 int main(void)
@@ -264,7 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exported), cmocka_unit_test(widths), cmocka_unit_test(moving), cmocka_unit_test(following),
 		cmocka_unit_test(sorting), cmocka_unit_test(searching), cmocka_unit_test(lanes), cmocka_unit_test(many_lanes),
-		cmocka_unit_test(keymap),
+		cmocka_unit_test(keymap), cmocka_unit_test(requests),
 	};
 
 	return RUN_TAP(tests);

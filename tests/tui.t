@@ -1,55 +1,10 @@
 #!/bin/bash
-# The pages through a real terminal: tmux at a fixed size, screens as files a person can read. A screen is waited
-# for, never slept for; with EXPECT_UPDATE=1 what stands still for a second is taken instead.
+# Each page at its sizes, edits, runs, and how the terminal is given back.
 cd "$(dirname "$0")/.." || exit 1
 . tests/tap.sh
+. tests/tmux.sh
 cd "$tmp" || exit 1
 cp "$demo" demo.pte
-server=0 tmux=true
-trap '$tmux kill-server 2>/dev/null; rm -rf "$tmp"' EXIT
-
-# open COLUMNS LINES [ARGS...]
-open() {
-	local x=$1 y=$2
-	shift 2
-	$tmux kill-server 2>/dev/null
-	server=$((server + 1))	# a server that is going would still have its name
-	tmux="tmux -L etinspect-test-$$-$server -f /dev/null"
-	$tmux new-session -d -x "$x" -y "$y" "env LC_ALL=${locale:-C.UTF-8} TERM=${term:-screen-256color} $et $*; echo status \$?; exec sleep 1000"
-	$tmux set-option -g status off
-}
-
-# Versions of the machine's libraries are no part of a screen, but its width is.
-capture() { $tmux capture-pane -p | sed -E 's/XNNPACK [0-9]{4}-[0-9]{2}/XNNPACK YYYY-MM/'; }
-
-keys() { $tmux send-keys "$@"; }
-
-# waits PATTERN: until the screen has it
-waits() {
-	for _ in $(seq 300); do
-		capture | grep -Eq -- "$1" && return 0
-		sleep 0.05
-	done
-	return 1
-}
-
-sees() { waits "$2"; if [ $? = 0 ]; then pass "$1"; else fail "$1" "$(capture)"; fi; }
-
-# screen WHAT NAME: the whole screen is tests/expected/NAME
-screen() {
-	local last=
-	if [ -n "${EXPECT_UPDATE:-}" ]; then
-		sleep 1
-		capture >"$expected/$2"
-	fi
-	for _ in $(seq 200); do
-		last=$(capture)
-		[ "$last" = "$(cat "$expected/$2")" ] && { pass "$1"; return; }
-		sleep 0.05
-	done
-	printf '%s\n' "$last" >got
-	fail "$1" "$(diff "$expected/$2" got | head -40)"
-}
 
 # Each page of the demo at 80x24.
 open 80 24 --threads 2 demo.pte

@@ -161,10 +161,23 @@ static void next_sort(struct page *p, const struct ui *ui)
 
 	while (p->ops->column[n].title)
 		n++;
-	if (++p->sort >= n)
-		p->sort = -1;
-	p->descending = false;
+	page_sort(p, ui, p->sort + 1 < n ? p->sort + 1 : -1, false);
+}
+
+void page_sort(struct page *p, const struct ui *ui, int column, bool descends)
+{
+	p->sort = column;
+	p->descending = descends;
 	page_build(p, ui);
+}
+
+void page_to_line(struct page *p, int line)
+{
+	int last = p->nrows ? p->nrows - 1 : 0, to = line < 0 ? 0 : line > last ? last : line;
+
+	if (to != p->cursor)
+		p->pane_top = 0;
+	p->cursor = to;
 }
 
 bool page_move(struct page *p, const struct ui *ui, enum request r, int height)
@@ -184,15 +197,11 @@ bool page_move(struct page *p, const struct ui *ui, enum request r, int height)
 	case REQ_PANE_UP: p->pane_top -= p->pane_top > 0; return true;
 	case REQ_SORT: next_sort(p, ui); return true;
 	case REQ_SORT_REVERSE:
-		p->descending = !p->descending;
-		page_build(p, ui);
+		page_sort(p, ui, p->sort, !p->descending);
 		return true;
 	default: return false;
 	}
-	to = to < 0 ? 0 : to > last ? last : to;
-	if (to != p->cursor)
-		p->pane_top = 0;
-	p->cursor = to;
+	page_to_line(p, to);
 	return true;
 }
 

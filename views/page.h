@@ -9,7 +9,11 @@
 
 #include "views/look.h"
 #include "views/request.h"
-#include "views/text.h"
+#include "views/theme.h"
+
+enum page_index { PAGE_OVERVIEW, PAGE_GRAPH, PAGE_DECLINED, PAGE_FOLD, PAGE_LINEAR, PAGE_BENCH, PAGE_MEMORY,
+		  PAGE_CONSTANTS, PAGE_HELP, PAGES };
+enum { PAGE_TABS = PAGE_HELP };	/* the pages that have a tab */
 
 /* What all pages see. */
 struct ui {
@@ -20,6 +24,9 @@ struct ui {
 	const char *xnnpack;	/* the host's version */
 	bool works;		/* something runs in the background: */
 	char work[160];		/* what, how far it is, and how long it may take */
+	const struct keymap *keys;	/* NULL: the default ones */
+	const struct theme *theme;	/* of the screen; NULL: no colours */
+	enum page_index help_of;	/* the page that help was asked on */
 };
 
 struct column {
@@ -30,10 +37,6 @@ struct column {
 };
 
 enum { PAGE_COLUMNS = 10 };
-
-enum page_index { PAGE_OVERVIEW, PAGE_GRAPH, PAGE_DECLINED, PAGE_FOLD, PAGE_LINEAR, PAGE_BENCH, PAGE_MEMORY,
-		  PAGE_CONSTANTS, PAGE_HELP, PAGES };
-enum { PAGE_TABS = PAGE_HELP };	/* the pages that have a tab */
 
 /* What a page made of a request. */
 enum page_answer { PAGE_IGNORED, PAGE_DONE, PAGE_REBUILD, PAGE_GO };
@@ -84,6 +87,8 @@ void page_build(struct page *p, const struct ui *ui);
 void page_forget(struct page *p, const struct ui *ui);
 /* Moving, scrolling and sorting; HEIGHT is the number of lines of the list. True if it was one of these. */
 bool page_move(struct page *p, const struct ui *ui, enum request r, int height);
+void page_to_line(struct page *p, int line);	/* index into shown */
+void page_sort(struct page *p, const struct ui *ui, int column, bool descending);	/* -1: the page's own order */
 void page_scroll(struct page *p, int height);	/* so that the cursor is on the screen */
 int page_row(const struct page *p);		/* under the cursor, or -1 */
 bool page_to_node(struct page *p, const struct ui *ui, const char *id);

@@ -7,22 +7,36 @@
 /* From top to bottom: title, tabs, rule, column titles, list, rule, pane, last line. */
 enum { FIXED_LINES = 6, LEAST_LINES = 5, LEAST_COLUMNS = 20, MARGIN = 1 };
 
-void screen_colors(bool wanted)
+void screen_colors(const struct theme *theme)
 {
-	static const short color[STYLES] = { -1, -1, COLOR_GREEN, COLOR_RED, COLOR_YELLOW, -1 };
-
-	if (!wanted || !has_colors() || start_color() == ERR)
+	if (!has_colors() || start_color() == ERR)
 		return;
 	use_default_colors();
-	for (short i = 1; i < STYLES; i++)
-		init_pair(i, color[i], -1);
+	for (short i = 0; i < THEME_ITEMS; i++)
+		init_pair(i + 1, theme_nearest(theme->item[i].fg, COLORS), theme_nearest(theme->item[i].bg, COLORS));
 }
 
-static attr_t attribute(enum style style)
+static attr_t attribute(const struct ui *ui, int item)
 {
-	attr_t a = style && has_colors() ? (attr_t)COLOR_PAIR(style) : A_NORMAL;
+	static const struct theme none = { { [STYLE_TITLE] = { -1, -1, THEME_BOLD }, [STYLE_DIM] = { -1, -1, THEME_DIM },
+					     [THEME_CURSOR] = { -1, -1, THEME_REVERSE } } };
+	const struct theme_item *t = ui->theme ? &ui->theme->item[item] : &none.item[item];
+	attr_t a = A_NORMAL;
 
-	return style == STYLE_TITLE ? A_BOLD : style == STYLE_DIM ? A_DIM : a;
+	if (ui->theme && has_colors() && (t->fg >= 0 || t->bg >= 0))
+		a |= (attr_t)COLOR_PAIR(item + 1);
+	a |= t->attributes & THEME_BOLD ? A_BOLD : 0;
+	a |= t->attributes & THEME_DIM ? A_DIM : 0;
+	a |= t->attributes & THEME_UNDERLINE ? A_UNDERLINE : 0;
+	return a | (t->attributes & THEME_REVERSE ? A_REVERSE : 0);
+}
+
+/* A row's style with the cursor on it: the colours of the cursor, if it has any, are instead of the row's. */
+static attr_t under_cursor(const struct ui *ui, attr_t row)
+{
+	attr_t cursor = attribute(ui, THEME_CURSOR);
+
+	return cursor & A_COLOR ? cursor | (row & ~A_COLOR) : cursor | row;
 }
 
 /* Cleaned text from column SKIP on, cut at WIDTH columns; returns the columns used. */
@@ -90,22 +104,28 @@ static void draw_title(const struct ui *ui, const struct screen_title *title)
 	str_free(&right);
 }
 
+/* The text of tab I (PAGE_HELP: the last); all names show only where there is room for them. */
+static void tab_text(const struct page *p, int i, char *buf, size_t bytes)
+{
+	bool here = page_table[i] == p->ops;
+	int all = 0;
+
+	for (int k = 0; k < PAGE_TABS; k++)
+		all += 3 + (int)strlen(page_table[k]->name);
+	if (i == PAGE_HELP)
+		snprintf(buf, bytes, "?");
+	else
+		snprintf(buf, bytes, here || all + 1 <= COLS ? "%d %s" : "%d", i + 1, page_table[i]->name);
+}
+
 static void draw_tabs(const struct ui *ui, const struct page *p)
 {
-	int x = 0, all = 0;
+	char tab[32];
 
-	for (int i = 0; i < PAGE_TABS; i++)
-		all += 3 + (int)strlen(page_table[i]->name);
-	for (int i = 0; i < PAGE_TABS; i++) {
-		bool here = page_table[i] == p->ops;
-		char tab[32];
-
-		snprintf(tab, sizeof tab, here || all + 1 <= COLS ? "%d %s" : "%d", i + 1, page_table[i]->name);
-		if (x < COLS)
-			x += put(1, x, 0, COLS - x, here ? A_REVERSE : A_NORMAL, ui->ascii, tab) + 1;
+	for (int i = 0, x = 0; i < PAGES && x < COLS; i++) {
+		tab_text(p, i, tab, sizeof tab);
+		x += put(1, x, 0, COLS - x, page_table[i] == p->ops ? A_REVERSE : A_NORMAL, ui->ascii, tab) + 1;
 	}
-	if (x < COLS)
-		put(1, x, 0, COLS - x, p->ops == &page_help ? A_REVERSE : A_NORMAL, ui->ascii, "?");
 }
 
 static int pane_height(int lines)
@@ -133,13 +153,13 @@ static void draw_list(const struct ui *ui, const struct page *p, int height)
 	for (int i = 0; i < height && p->top + i < p->nrows; i++) {
 		int row = p->shown[p->top + i];
 		bool here = p->top + i == p->cursor;
-		attr_t a = attribute(p->ops->style ? p->ops->style(p, ui, row) : STYLE_PLAIN);
+		attr_t a = attribute(ui, p->ops->style ? p->ops->style(p, ui, row) : STYLE_PLAIN);
 
 		str_clear(&line);
 		page_line(p, ui, row, width, &line);
 		if (here)
 			put(4 + i, 0, 0, 1, A_BOLD, ui->ascii, ">");
-		put(4 + i, MARGIN, p->left, COLS - MARGIN, a | (here ? A_REVERSE : 0), ui->ascii, str_text(&line));
+		put(4 + i, MARGIN, p->left, COLS - MARGIN, here ? under_cursor(ui, a) : a, ui->ascii, str_text(&line));
 	}
 	if (!p->nrows && height)
 		put_clean(4, MARGIN, COLS - MARGIN, A_NORMAL, ui->ascii, p->ops->empty);
@@ -201,7 +221,7 @@ static void draw_bottom(const struct ui *ui, const struct page *p, const struct 
 		snprintf(work, sizeof work, "%.120s.  Esc stops", ui->work);
 		put_clean(y, 0, COLS, A_BOLD, ui->ascii, work);
 	} else if (b->message && *b->message) {
-		put_clean(y, 0, COLS, b->bad ? attribute(STYLE_BAD) | A_BOLD : A_BOLD, ui->ascii, b->message);
+		put_clean(y, 0, COLS, b->bad ? attribute(ui, STYLE_BAD) | A_BOLD : A_BOLD, ui->ascii, b->message);
 		if (text_columns(b->message) + (int)strlen(right) + 2 > COLS)
 			return;
 	} else {
@@ -213,6 +233,48 @@ static void draw_bottom(const struct ui *ui, const struct page *p, const struct 
 	w = (int)strlen(right);
 	if (w < COLS / 2)
 		put(y, COLS - w, 0, w, A_NORMAL, ui->ascii, right);
+}
+
+static struct screen_hit hit_tab(const struct page *p, int x)
+{
+	char tab[32];
+
+	for (int i = 0; i < PAGES; i++) {
+		tab_text(p, i, tab, sizeof tab);
+		if (x >= 0 && x < (int)strlen(tab))
+			return (struct screen_hit){ HIT_TAB, i };
+		x -= (int)strlen(tab) + 1;
+	}
+	return (struct screen_hit){ HIT_NOTHING, 0 };
+}
+
+static struct screen_hit hit_title(const struct page *p, int x)
+{
+	int width[PAGE_COLUMNS];
+
+	page_widths(p, COLS - MARGIN, width);
+	x -= MARGIN - p->left;
+	for (int c = 0; x >= 0 && p->ops->column[c].title; c++) {
+		if (x < width[c])
+			return (struct screen_hit){ HIT_TITLE, c };
+		x -= width[c] + 1;
+	}
+	return (struct screen_hit){ HIT_NOTHING, 0 };
+}
+
+struct screen_hit screen_hit(const struct page *p, int y, int x)
+{
+	int list = screen_list_height(LINES), pane = pane_height(LINES);
+
+	if (y == 1)
+		return hit_tab(p, x);
+	if (y == 3)
+		return hit_title(p, x);
+	if (y >= 4 && y < 4 + list && p->top + y - 4 < p->nrows)
+		return (struct screen_hit){ HIT_ROW, p->top + y - 4 };
+	if (y >= 5 + list && y < 5 + list + pane)
+		return (struct screen_hit){ HIT_PANE, 0 };
+	return (struct screen_hit){ HIT_NOTHING, 0 };
 }
 
 void screen_draw(const struct ui *ui, struct page *p, const struct screen_title *title,

@@ -18,8 +18,12 @@ struct screen_title {
 	bool unsaved;
 };
 
-void screen_colors(bool wanted);	/* once, after the terminal was opened */
+void screen_colors(const struct theme *theme);	/* once, after the terminal was opened; then ui has the theme too */
 int screen_list_height(int lines);	/* of a screen with that many lines */
+/* What is drawn at line Y, column X: a tab (n: its page), a column's title (n: the column), a line of the list (n: index
+ * into shown), the pane. */
+struct screen_hit { enum { HIT_NOTHING, HIT_TAB, HIT_TITLE, HIT_ROW, HIT_PANE } what; int n; };
+struct screen_hit screen_hit(const struct page *p, int y, int x);
 void screen_draw(const struct ui *ui, struct page *p, const struct screen_title *title,
 		 const struct screen_bottom *bottom);
 
