@@ -1,6 +1,5 @@
-#include "core/program/memory.h"
+#include "core/program/memory_parts.h"
 
-#include "core/base/mem.h"
 #include "core/base/num.h"
 
 #include <stdlib.h>
@@ -8,29 +7,10 @@
 
 /* Above this many pairs that live together, the neighbours of each tensor are not looked at one by one. */
 enum { MAX_PAIRS = 40000000 };
+/* How many of these a search for something smaller may look at. */
+enum { SEARCH_PAIRS = 2000000 };
 /* Above this many tensors the exporter's own way, which looks at all of them for each, is not tried as well. */
 enum { MAX_IN_OBJECTS = 10000 };
-
-struct range { size_t at, end; };
-
-struct link { int life; struct link *next; };
-
-/* One placement. Steps are ranks of distinct first steps: whether two lifetimes meet depends on nothing else.
- * A placed lifetime stands in `begins` at its first rank and in the O(log n) nodes of a segment tree over ranks
- * that cover it; so those that meet [a, b] are the ones that cover a, and the ones that begin in (a, b]. */
-struct planner {
-	struct arena mem;
-	const struct lifetime *life;
-	int n, nranks, leaves;
-	size_t align;
-	int *first, *last;	/* by lifetime, as ranks */
-	struct link **begins;	/* by rank */
-	struct link **covers;	/* by tree node: root 1, leaves from `leaves` */
-	size_t *offset;		/* by lifetime */
-	struct range *near;	/* scratch */
-	int nnear;
-	size_t bytes;		/* the arena so far */
-};
 
 static int by_int(const void *a, const void *b)
 {
@@ -92,7 +72,7 @@ static uint64_t count_pairs(const struct planner *p)
 
 static void push_link(struct planner *p, struct link **list, int life)
 {
-	struct link *l = arena_alloc(&p->mem, sizeof *l);
+	struct link *l = arena_alloc(&p->links, sizeof *l);
 
 	*l = (struct link){ life, *list };
 	*list = l;
@@ -176,178 +156,42 @@ static int by_key(const void *a, const void *b)	/* fixed first, then heavy, larg
 	return x->life - y->life;
 }
 
-enum order { BY_SIZE, BY_AREA, BY_TIME, ORDERS };
+static size_t weight_of(const struct planner *p, int i, enum order order)
+{
+	size_t area;
 
-static struct key *order_keys(struct planner *p, enum order order)
+	switch (order) {
+	case BY_SIZE: break;
+	case BY_AREA:
+		return size_mul(p->life[i].bytes, (size_t)(p->last[i] - p->first[i]) + 1, &area) ? area : SIZE_MAX - 1;
+	case BY_START: return (size_t)(p->nranks - p->first[i]);
+	case BY_END: return (size_t)(p->nranks - p->last[i]);
+	}
+	return p->life[i].bytes;
+}
+
+int *memory_order(struct planner *p, enum order order)
 {
 	struct key *key = arena_array(&p->mem, (size_t)p->n, sizeof *key);
+	int *life = arena_array(&p->mem, (size_t)p->n, sizeof *life);
 
-	for (int i = 0; i < p->n; i++) {
-		const struct lifetime *l = &p->life[i];
-		size_t span = (size_t)(p->last[i] - p->first[i]) + 1, area;
-
-		if (!size_mul(l->bytes, span, &area))
-			area = SIZE_MAX - 1;
-		key[i] = (struct key){ l->bytes, order == BY_SIZE ? l->bytes : order == BY_AREA ? area :
-			(size_t)(p->nranks - p->first[i]), i };
-		if (l->fixed)
-			key[i].weight = SIZE_MAX;
-	}
+	for (int i = 0; i < p->n; i++)
+		key[i] = (struct key){ p->life[i].bytes, p->life[i].fixed && order != BY_END ? SIZE_MAX :
+			weight_of(p, i, order), i };
 	qsort(key, (size_t)p->n, sizeof *key, by_key);
-	return key;
-}
-
-static void place_all(struct planner *p, enum order order)
-{
-	struct key *key = order_keys(p, order);
-
-	p->bytes = 0;
-	p->begins = arena_array(&p->mem, (size_t)p->nranks, sizeof *p->begins);
-	p->covers = arena_array(&p->mem, 2 * (size_t)p->leaves, sizeof *p->covers);
 	for (int k = 0; k < p->n; k++)
-		place(p, key[k].life);
+		life[k] = key[k].life;
+	return life;
 }
 
-/* For programs in which too many tensors live together: in order of time, from a list of free ranges. */
-struct free_list { struct range *at; int n; size_t top; };
-
-static void free_add(struct free_list *f, struct range r)
+void memory_place(struct planner *p, const int *order)
 {
-	int i = f->n;
-
-	while (i && f->at[i - 1].at > r.at)
-		i--;
-	if (i && f->at[i - 1].end == r.at) {
-		f->at[--i].end = r.end;
-	} else {
-		memmove(&f->at[i + 1], &f->at[i], (size_t)(f->n++ - i) * sizeof *f->at);
-		f->at[i] = r;
-	}
-	if (i + 1 < f->n && f->at[i].end == f->at[i + 1].at) {
-		f->at[i].end = f->at[i + 1].end;
-		f->n--;
-		memmove(&f->at[i + 1], &f->at[i + 2], (size_t)(f->n - i - 1) * sizeof *f->at);
-	}
-	if (f->n && f->at[f->n - 1].end == f->top)	/* free up to the top: the top comes down */
-		f->top = f->at[--f->n].at;
-}
-
-static size_t free_take(struct free_list *f, size_t bytes)
-{
-	int best = -1;
-	size_t at;
-
-	for (int i = 0; i < f->n; i++)
-		if (f->at[i].end - f->at[i].at >= bytes &&
-		    (best < 0 || f->at[i].end - f->at[i].at < f->at[best].end - f->at[best].at))
-			best = i;
-	if (best < 0) {
-		at = f->top;
-		f->top += bytes;
-		return at;
-	}
-	at = f->at[best].at;
-	f->at[best].at += bytes;
-	if (f->at[best].at == f->at[best].end)
-		memmove(&f->at[best], &f->at[best + 1], (size_t)(--f->n - best) * sizeof *f->at);
-	return at;
-}
-
-static int by_last(const void *a, const void *b)
-{
-	const struct key *x = a, *y = b;
-
-	return x->weight != y->weight ? (x->weight < y->weight ? -1 : 1) : x->life - y->life;
-}
-
-static void place_by_time(struct planner *p)
-{
-	struct key *start = order_keys(p, BY_TIME), *end = arena_copy(&p->mem, start, (size_t)p->n * sizeof *end);
-	struct free_list f = { arena_array(&p->mem, (size_t)p->n + 1, sizeof *f.at), 0, 0 };
-	int gone = 0;
-
+	p->bytes = 0;
+	arena_reset(&p->links);
+	p->begins = arena_array(&p->links, (size_t)p->nranks, sizeof *p->begins);
+	p->covers = arena_array(&p->links, 2 * (size_t)p->leaves, sizeof *p->covers);
 	for (int k = 0; k < p->n; k++)
-		end[k].weight = (size_t)p->last[end[k].life];
-	qsort(end, (size_t)p->n, sizeof *end, by_last);
-	p->bytes = 0;
-	for (int k = 0; k < p->n; k++) {
-		int i = start[k].life;
-
-		for (; !p->life[i].fixed && p->last[end[gone].life] < p->first[i]; gone++)
-			if (!p->life[end[gone].life].fixed && p->life[end[gone].life].bytes)
-				free_add(&f, (struct range){ p->offset[end[gone].life], p->offset[end[gone].life] +
-					size_align(p->life[end[gone].life].bytes, p->align) });
-		p->offset[i] = p->life[i].fixed ? p->life[i].offset : free_take(&f, size_align(p->life[i].bytes,
-			p->align));
-		if (p->offset[i] + p->life[i].bytes > p->bytes)
-			p->bytes = p->offset[i] + p->life[i].bytes;
-		if (p->life[i].fixed && size_align(p->bytes, p->align) > f.top)
-			f.top = size_align(p->bytes, p->align);
-	}
-}
-
-/* The exporter's plan, so that ours is never larger: objects as large as their first tensor, one behind the
- * other; a tensor goes to the first object that is free for its life, else behind what meets it there. */
-struct object { size_t at, bytes; struct link *held; };
-
-static size_t object_end(const struct planner *p, const struct object *o, int i)
-{
-	size_t end = 0;
-
-	for (const struct link *l = o->held; l; l = l->next)
-		if (p->first[l->life] <= p->last[i] && p->first[i] <= p->last[l->life]) {
-			size_t e = p->offset[l->life] - o->at + size_align(p->life[l->life].bytes, p->align);
-
-			end = e > end ? e : end;
-		}
-	return end;
-}
-
-static struct object *pick_object(struct planner *p, struct object *object, int nobjects, int i, size_t *at)
-{
-	struct object *behind = NULL;
-
-	for (struct object *o = object; o < object + nobjects; o++) {
-		size_t end = object_end(p, o, i);
-
-		if (!end) {
-			*at = 0;
-			return o;
-		}
-		if (!behind && size_inside(end, size_align(p->life[i].bytes, p->align), o->bytes)) {
-			behind = o;
-			*at = end;
-		}
-	}
-	return behind;
-}
-
-static void place_in_objects(struct planner *p)
-{
-	struct key *key = order_keys(p, BY_SIZE);
-	struct object *object = arena_array(&p->mem, (size_t)p->n, sizeof *object);
-	int nobjects = 0;
-
-	p->bytes = 0;
-	for (int k = 0; k < p->n; k++) {
-		int i = key[k].life;
-		size_t at = 0;
-		struct object *o = p->life[i].fixed ? NULL : pick_object(p, object, nobjects, i, &at);
-
-		if (p->life[i].fixed) {
-			p->offset[i] = p->life[i].offset;
-			if (p->offset[i] + p->life[i].bytes > p->bytes)
-				p->bytes = size_align(p->offset[i] + p->life[i].bytes, p->align);
-			continue;
-		}
-		if (!o) {
-			o = &object[nobjects++];
-			*o = (struct object){ p->bytes, size_align(p->life[i].bytes, p->align), NULL };
-			p->bytes += o->bytes;
-		}
-		p->offset[i] = o->at + at;
-		push_link(p, &o->held, i);
-	}
+		place(p, order[k]);
 }
 
 static bool sum_fits(const struct lifetime *life, int n, size_t align)
@@ -370,10 +214,45 @@ static void keep_best(struct planner *p, struct lifetime *life, size_t *best)
 		life[i].offset = p->offset[i];
 }
 
+/* The most bytes that live at one step. */
+static size_t least_bytes(const struct planner *p)
+{
+	struct arena mem = { 0 };
+	size_t *more = arena_array(&mem, (size_t)p->nranks, sizeof *more), now = 0, most = 0;
+	size_t *less = arena_array(&mem, (size_t)p->nranks + 1, sizeof *less);
+
+	for (int i = 0; i < p->n; i++) {
+		more[p->first[i]] += size_align(p->life[i].bytes, p->align);
+		less[p->last[i] + 1] += size_align(p->life[i].bytes, p->align);
+	}
+	for (int r = 0; r < p->nranks; r++) {
+		now += more[r] - less[r];
+		most = now > most ? now : most;
+	}
+	arena_free(&mem);
+	return most;
+}
+
+static void place_by_neighbours(struct planner *p, struct lifetime *life, size_t *best, uint64_t pairs, size_t bound)
+{
+	enum order kept = BY_SIZE;
+
+	for (enum order o = BY_SIZE; o <= BY_START; o++) {
+		size_t before = *best;
+
+		memory_place(p, memory_order(p, o));
+		keep_best(p, life, best);
+		kept = *best < before ? o : kept;
+	}
+	memory_search(p, memory_order(p, kept), bound, SEARCH_PAIRS / (pairs + (uint64_t)p->n));
+	keep_best(p, life, best);
+}
+
 size_t memory_plan(struct lifetime *life, int n, size_t align)
 {
 	struct planner p = { .life = life, .n = n, .align = align };
 	size_t best = SIZE_MAX;
+	uint64_t pairs;
 
 	if (!n)
 		return 0;
@@ -382,19 +261,17 @@ size_t memory_plan(struct lifetime *life, int n, size_t align)
 	rank_steps(&p);
 	p.offset = arena_array(&p.mem, (size_t)n, sizeof *p.offset);
 	p.near = arena_array(&p.mem, 2 * (size_t)n, sizeof *p.near);
-	if (count_pairs(&p) > MAX_PAIRS) {
-		place_by_time(&p);
-		keep_best(&p, life, &best);
-	} else {
-		for (enum order o = BY_SIZE; o < ORDERS; o++) {
-			place_all(&p, o);
-			keep_best(&p, life, &best);
-		}
-	}
+	pairs = count_pairs(&p);
 	if (n <= MAX_IN_OBJECTS) {
-		place_in_objects(&p);
+		memory_place_in_objects(&p);
 		keep_best(&p, life, &best);
 	}
+	if (pairs > MAX_PAIRS)
+		memory_place_by_time(&p);
+	else
+		place_by_neighbours(&p, life, &best, pairs, least_bytes(&p));
+	keep_best(&p, life, &best);
+	arena_free(&p.links);
 	arena_free(&p.mem);
 	return best;
 }

@@ -2,8 +2,9 @@
  * the same time never overlaps. Used when a program is written, and by the interpreter.
  *
  * The largest tensors are placed first, each in the smallest gap that its neighbours in time leave (Pisarchyk
- * and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020), and again in two other orders;
- * the smallest arena wins. Near-linear for programs whose tensors are short-lived. */
+ * and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020), and again in two other orders, and
+ * as the exporter does; then orders are tried as long as the arena is larger than what must live at one step. The
+ * smallest arena wins. Near-linear for programs whose tensors are short-lived. */
 #ifndef CORE_PROGRAM_MEMORY_H
 #define CORE_PROGRAM_MEMORY_H
 
