@@ -478,6 +478,55 @@ static void views_that_mix_rows_stay(void **state)
 	lab_free(lab);
 }
 
+static struct value *varying(struct value *v)
+{
+	v->dynamic = true;
+	return v;
+}
+
+/* v seen as [rows, ...], where rows is known at run time. */
+static struct value *rows_of(struct lab *lab, struct value *v, struct value *rows, int rank, const int64_t *size)
+{
+	struct value *view = varying(lab_node(lab, "aten.view_copy.default", V(v), arg_ints(lab->g, size, rank)));
+	struct arg item[4], list = { .kind = ARG_LIST, .list = { item, rank } };
+
+	for (int d = 0; d < rank; d++)
+		item[d] = d ? I(size[d]) : V(rows);
+	graph_set_arg(lab->g, view->def, 1, list);
+	return view;
+}
+
+/* A product of rows whose columns are then split: its linear reads the tensor that the rows are of, where the first view
+ * is known to keep them. The size of dimension `counted` of the input is the number of rows. */
+static int linears_of_varying_rows(int rows, int others, int counted)
+{
+	LAB;
+	struct value *x = varying(lab_input(lab, F, SIZES(rows, others, 4))), *w = lab_constant(lab, F, -1, 1, SIZES(6, 4)), *v, *n;
+	struct error err = { 0 };
+	int views;
+
+	n = lab_node(lab, "aten.sym_size.int", V(x), I(counted));
+	v = varying(lab_node(lab, "aten.permute_copy.default", V(x), INTS(1, 0, 2)));
+	v = varying(lab_node(lab, "aten.native_layer_norm.default", V(v), INTS(4), CONST(4), CONST(4), D(1e-5)));
+	v = varying(lab_node(lab, "aten.add.Tensor", V(v), V(varying(lab_node(lab, "aten.permute_copy.default", V(x), INTS(1, 0, 2)))), I(1)));
+	v = rows_of(lab, v, n, SIZES(rows * others, 4));
+	v = varying(lab_node(lab, "aten.mm.default", V(v), V(permuted(lab, w))));
+	lab_output(lab, rows_of(lab, v, n, SIZES(rows * others, 2, 3)));
+	assert_int_equal(recompose_apply(lab->g, &err), 1);
+	assert_true(graph_check(lab->g, &err));
+	views = count(lab->g, "aten.view_copy.default");
+	lab_free(lab);
+	return views;
+}
+
+static void views_before_varying_linears_go(void **state)
+{
+	assert_int_equal(linears_of_varying_rows(5, 1, 0), 1);
+	assert_int_equal(linears_of_varying_rows(1, 5, 1), 1);
+	assert_int_equal(linears_of_varying_rows(5, 1, 1), 2);	/* another number: nothing is known of the rows */
+	assert_int_equal(linears_of_varying_rows(5, 5, 0), 2);
+}
+
 static struct value *hardswish(struct lab *lab, struct value *x, double three, double six)
 {
 	struct value *c3 = lab_numbers(lab, DTYPE_I64, (double[]){ three }, 0, NULL), *c6 = lab_numbers(lab, F, (double[]){ six }, 0, NULL), *v;
@@ -662,6 +711,7 @@ int main(void)
 		cmocka_unit_test(linears_are_put_together),
 		cmocka_unit_test(what_is_no_linear_stays),
 		cmocka_unit_test(views_that_mix_rows_stay),
+		cmocka_unit_test(views_before_varying_linears_go),
 		cmocka_unit_test(a_view_in_the_middle_parts_no_delegate),
 		cmocka_unit_test(a_view_that_xnnpack_would_not_take_stays_what_it_is),
 		cmocka_unit_test(a_view_at_the_edge_stays_outside),

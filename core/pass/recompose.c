@@ -20,9 +20,9 @@ static struct node *maker(const struct value *v, const char *op)
 /* A dimension's size as known: a number, or dimension `dim` of a value that it is equal to for all runs. */
 struct extent { const struct value *v; int dim; int64_t number; };	/* v NULL: number */
 
-static struct extent extent_of(const struct value *v, int dim, int budget);
+static struct extent extent_in(const struct value *v, int dim, int *budget);
 
-static struct extent extent_of_arg(const struct arg *a, int budget)
+static struct extent extent_in_arg(const struct arg *a, int *budget)
 {
 	const struct node *sym = a->kind == ARG_VALUE ? maker(a->value, "aten.sym_size.int") : NULL;
 
@@ -30,43 +30,78 @@ static struct extent extent_of_arg(const struct arg *a, int budget)
 		return (struct extent){ NULL, 0, a->i };
 	if (!sym || !node_input(sym, 0))
 		return (struct extent){ a->kind == ARG_VALUE ? a->value : NULL, -1, -1 };
-	return extent_of(node_input(sym, 0), (int)node_int(sym, 1, 0), budget);
+	return extent_in(node_input(sym, 0), (int)node_int(sym, 1, 0), budget);
+}
+
+static bool extents_equal(struct extent a, struct extent b)
+{
+	return a.v == b.v && a.dim == b.dim && (a.v || (a.number == b.number && a.number >= 0));
 }
 
 /* Whether an operand of an elementwise node leaves this dimension as the first operand has it. */
-static bool leaves_dim(const struct value *v, int rank, int dim)
+static bool leaves_dim(const struct value *v, int rank, int dim, struct extent first, int *budget)
 {
 	int d = v ? dim - (rank - v->rank) : -1;
 
-	return d < 0 || (!v->dynamic && v->size[d] == 1);
+	return d < 0 || v->size[d] == 1 || extents_equal(extent_in(v, d, budget), first);
 }
 
-/* Through what keeps the size: elementwise operators, linears, views. */
-static struct extent extent_of(const struct value *v, int dim, int budget)
+/* Operators of one tensor whose first result has its sizes. */
+static bool keeps_sizes(const struct op *op)
 {
-	const struct node *n = v->kind == VALUE_NODE ? v->def : NULL;
+	static const char *const names[] = { "aten._softmax.default", "aten.alias_copy.default", "aten.native_layer_norm.default",
+		"dim_order_ops._clone_dim_order.default", "dim_order_ops._to_dim_order_copy.default", NULL };
+
+	for (int i = 0; names[i]; i++)
+		if (op_is(op, names[i]))
+			return true;
+	return false;
+}
+
+/* Through what keeps the size: elementwise operators, linears, permutes, views. A bound of 1 is the number 1: what is
+ * said of runs without elements does not matter. */
+static struct extent extent_in(const struct value *v, int dim, int *budget)
+{
+	const struct node *n = v->kind == VALUE_NODE && (*budget)-- > 0 ? v->def : NULL;
 	const struct value *in = n ? node_input(n, 0) : NULL;
 	struct extent e = { NULL, 0, v->size[dim] };
+	int64_t from[MAX_RANK];
+	int count;
 
-	if (!v->dynamic)
+	if (!v->dynamic || v->size[dim] == 1)
 		return e;
-	if (budget && in && n->op->flags & OP_ELEMENTWISE && in->rank == v->rank &&
-	    leaves_dim(node_input(n, 1), v->rank, dim) && !node_input(n, 2))
-		return extent_of(in, dim, budget - 1);
-	if (budget && in && op_is(n->op, "aten.linear.default"))
-		return dim == v->rank - 1 ? e : extent_of(in, dim, budget - 1);
-	if (budget && n && op_is(n->op, "aten.view_copy.default") && n->arg[1].kind == ARG_LIST &&
-	    dim < n->arg[1].list.n) {
-		e = extent_of_arg(&n->arg[1].list.at[dim], budget - 1);
+	if (in && v == n->out[0] && keeps_sizes(n->op) && in->rank == v->rank)
+		return extent_in(in, dim, budget);
+	if (in && op_is(n->op, "aten.permute_copy.default") && node_ints(n, 1, from, MAX_RANK, &count) &&
+	    count == v->rank && from[dim] >= -count && from[dim] < count)
+		return extent_in(in, (int)(from[dim] < 0 ? from[dim] + count : from[dim]), budget);
+	if (in && n->op->flags & OP_ELEMENTWISE && in->rank == v->rank && !node_input(n, 2)) {
+		e = extent_in(in, dim, budget);
+		if (leaves_dim(node_input(n, 1), v->rank, dim, e, budget))
+			return e;
+	}
+	if (in && op_is(n->op, "aten.linear.default"))
+		return dim == v->rank - 1 ? e : extent_in(in, dim, budget);
+	if (n && op_is(n->op, "aten.view_copy.default") && n->arg[1].kind == ARG_LIST && dim < n->arg[1].list.n) {
+		e = extent_in_arg(&n->arg[1].list.at[dim], budget);
 		if (e.v ? e.dim >= 0 : e.number >= 0)
 			return e;
 	}
 	return (struct extent){ v, dim, -1 };
 }
 
-static bool extents_equal(struct extent a, struct extent b)
+static struct extent extent_of(const struct value *v, int dim)
 {
-	return a.v == b.v && a.dim == b.dim && (a.v || (a.number == b.number && a.number >= 0));
+	int budget = MAX_STEPS;
+
+	return extent_in(v, dim, &budget);
+}
+
+static struct extent extent_of_arg(const struct arg *a)
+{
+	int budget = MAX_STEPS;
+
+	return extent_in_arg(a, &budget);
 }
 
 /* Whether the view gives out rows of `columns` for each row of x: all sizes of x but the last are kept. */
@@ -81,26 +116,54 @@ static bool view_restores(const struct node *view, const struct value *x, int64_
 		return !view->out[0]->dynamic && view->out[0]->rank == x->rank &&
 		       !memcmp(view->out[0]->size, x->size, (size_t)(x->rank - 1) * sizeof *x->size);
 	for (int d = 0; d < x->rank - 1; d++)
-		if (!extents_equal(extent_of_arg(&list->list.at[d], MAX_STEPS), extent_of(x, d, MAX_STEPS)))
+		if (!extents_equal(extent_of_arg(&list->list.at[d]), extent_of(x, d)))
 			return false;
 	return true;
 }
 
-/* x is view(X, [rows, in]) and all that reads the product is a view back. With sizes kept on the way back, the
- * numbers of elements on both sides prove that rows of x are rows of X. */
+/* Whether view(x, [rows, columns]) leaves the rows of x as they are, whatever the sizes: as many rows as all dimensions
+ * of x but the last give, of which one at most is not 1. */
+static bool view_keeps_rows(const struct node *view, const struct value *x)
+{
+	const struct arg *list = &view->arg[1];
+	struct extent rows = { NULL, 0, 1 };
+
+	if (list->kind != ARG_LIST || list->list.n != 2)
+		return false;
+	for (int d = 0; d < x->rank - 1; d++) {
+		struct extent e = extent_of(x, d);
+
+		if (!e.v && e.number == 1)
+			continue;
+		if (rows.v || rows.number != 1)
+			return false;
+		rows = e;
+	}
+	return extents_equal(rows, extent_of_arg(&list->list.at[0]));
+}
+
+/* x is view(X, [rows, in]) and all that reads the product is a view. With sizes kept on the way back, the numbers of
+ * elements on both sides prove that rows of x are rows of X, and both views go; else the first may be known to keep
+ * rows: it goes, and the other one has the same bytes to view. */
 static void strip_views(struct form *f, struct node *mm, int64_t out)
 {
 	struct node *view = maker(f->arg[0].value, "aten.view_copy.default");
 	struct node *back = (struct node *)only_user(mm->out[0]);
 	struct value *x = view ? node_input(view, 0) : NULL;
+	bool restores;
 
 	form_add(f, mm);
-	if (!x || !back || !op_is(back->op, "aten.view_copy.default") || x->rank < 2 || !view_restores(back, x, out))
+	if (!x || !back || !op_is(back->op, "aten.view_copy.default") || x->rank < 2)
+		return;
+	restores = view_restores(back, x, out);
+	if (!restores && (!x->dynamic || !view_keeps_rows(view, x)))
 		return;
 	f->arg[0] = arg_value(x);
 	f->node[f->nnodes - 1] = view;
 	form_add(f, mm);
-	form_add(f, back);
+	if (restores)
+		form_add(f, back);
+	f->viewed = !restores;
 }
 
 static bool is_swap(const struct node *permute)
@@ -412,12 +475,13 @@ static bool compose(struct graph *g, struct form *f, struct error *err)
 	out = op_build(g, last, f->op, f->arg, f->nargs, err);
 	if (!out)
 		return false;
-	if (!value_same_shape(out, old) || out->dtype != old->dtype) {
+	if ((!f->viewed && !value_same_shape(out, old)) || out->dtype != old->dtype) {
 		graph_remove(g, out->def);
 		return error_set(err, ERROR_UNSUPPORTED, "%s has another type than what it replaces", f->op);
 	}
 	out->dynamic = old->dynamic;
-	memcpy(out->dim_order, old->dim_order, sizeof out->dim_order);
+	if (!f->viewed)
+		memcpy(out->dim_order, old->dim_order, sizeof out->dim_order);
 	out->def->origin = f->anchor->origin;
 	out->def->origin.kind = ORIGIN_PASS;
 	out->def->origin.serial = ++g->serial;
