@@ -281,6 +281,33 @@ static void a_softmax_behind_a_sum(void **state)
 	is_silent(softmax_of_sum(HANDLE));
 }
 
+/* Of one channel, or one column, it is wrong as well; of one of both it is 1 either way. */
+static struct rig *softmax_of_pooled(uint32_t width, uint32_t channels)
+{
+	struct rig *r = rig_new();
+	uint32_t x = xmake_input(r->x, XD_FP32, DIMS(1, 4, 2 * width, channels))->id;
+	uint32_t y = xmake_output(r->x, XD_FP32, DIMS(1, 2, width, channels))->id;
+	uint32_t pooled = xmake_inner(r->x, XD_FP32, DIMS(1, 2, width, channels))->id;
+
+	xmake_node(r->x, X_MAX_POOLING_2D, 0, 0, 0, 0, 2, 2, 2, 2, 1, 1, x, pooled, 64);
+	softmax(r, pooled, y, HANDLE);
+	call(r, false, 0);
+	return r;
+}
+
+static void a_softmax_of_one(void **state)
+{
+	static const struct { uint32_t width, channels; } wrong[] = { { 3, 1 }, { 1, 3 } };
+
+	for (int i = 0; i < 2; i++) {
+		struct rig *r = softmax_of_pooled(wrong[i].width, wrong[i].channels);
+
+		warns(r, "wrong_result", "forward/0/1", "over the channels");
+		rig_free(r);
+	}
+	is_silent(softmax_of_pooled(1, 1));
+}
+
 static struct rig *softmax_of_input(bool channels_last)
 {
 	struct rig *r = rig_new();
@@ -601,7 +628,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_softmax_over_channels), cmocka_unit_test(a_softmax_of_ours), cmocka_unit_test(a_softmax_in_nchw),
 		cmocka_unit_test(a_softmax_behind_permutations), cmocka_unit_test(a_softmax_behind_a_sum),
-		cmocka_unit_test(a_softmax_of_an_input),
+		cmocka_unit_test(a_softmax_of_an_input), cmocka_unit_test(a_softmax_of_one),
 		cmocka_unit_test(a_bias_of_two_dimensions), cmocka_unit_test(a_short_bias), cmocka_unit_test(a_bias_that_fits),
 		cmocka_unit_test(a_weight_without_its_scales), cmocka_unit_test(weights_of_whole_numbers_that_are_right),
 		cmocka_unit_test(a_buffer_as_weight), cmocka_unit_test(arguments_that_are_missing),

@@ -12,16 +12,12 @@ struct following {
 	bool *constant;
 };
 
-static bool is_image(const struct xvalue *v)
-{
-	return v->rank == 4 && v->dim[3] > 1 && v->dim[1] * (uint64_t)v->dim[2] > 1;	/* else both layouts are the same */
-}
-
+/* An argument in NHWC; one whose bytes are the same in NCHW counts as that. */
 static bool lies_in_nhwc(const struct xvalue *v, const struct pte_tensor *t)
 {
 	static const uint8_t order[] = { 0, 2, 3, 1 };
 
-	return is_image(v) && t && t->rank == 4 && !memcmp(t->dim_order, order, sizeof order);
+	return v->rank == 4 && v->dim[3] > 1 && v->dim[1] * (uint64_t)v->dim[2] > 1 && t && t->rank == 4 && !memcmp(t->dim_order, order, sizeof order);
 }
 
 static bool perm_is(const struct xnode *n, const uint32_t *perm)
@@ -92,13 +88,20 @@ static enum doubt doubt_of_bias(const struct xgraph *x, const struct xnode *n)
 	return numbers < outputs ? DOUBT_SHORT_BIAS : DOUBT_BIAS;
 }
 
+/* Over the channels and over the width it is the same only where both are 1. */
+static bool is_over_channels(const struct following *f, const struct xnode *n)
+{
+	const struct xvalue *in = &f->x->value[n->field[XU_IN]];
+
+	return f->nhwc[n->field[XU_IN]] && (in->dim[2] > 1 || in->dim[3] > 1);
+}
+
 static enum doubt doubt_of(const struct following *f, const struct xnode *n)
 {
 	const struct xgraph *x = f->x;
 
 	/* A softmax without a handle is not the exporter's. */
-	if (n->tag == X_SOFTMAX && n->debug_handle != NO_HANDLE && f->nhwc[n->field[XU_IN]] &&
-	    is_image(&x->value[n->field[XU_IN]]))
+	if (n->tag == X_SOFTMAX && n->debug_handle != NO_HANDLE && is_over_channels(f, n))
 		return DOUBT_SOFTMAX;
 	if (n->tag == X_FULLY_CONNECTED && n->field[XFC_BIAS] != XNONE && x->value[n->field[XFC_FILTER]].rank == 2 &&
 	    x->value[n->field[XFC_BIAS]].rank <= 2 && xvalue_is_constant(&x->value[n->field[XFC_BIAS]]))
