@@ -256,6 +256,23 @@ static void a_softmax_behind_permutations(void **state)
 	is_silent(r);
 }
 
+/* Unless what reads it later tells: only NHWC is permuted to NCHW. */
+static void a_softmax_whose_result_is_permuted(void **state)
+{
+	struct rig *r = rig_new();
+	uint32_t x = xmake_input(r->x, XD_FP32, DIMS(1, 3, 4, 4))->id, y = xmake_output(r->x, XD_FP32, DIMS(1, 2, 3, 2))->id;
+	uint32_t turned = xmake_inner(r->x, XD_FP32, DIMS(1, 3, 2, 2))->id, out = xmake_inner(r->x, XD_FP32, DIMS(1, 3, 2, 2))->id;
+	uint32_t size = xmake_inner(r->x, XD_FP32, DIMS(1, 3, 2, 2))->id;
+
+	x = pool(r, transpose(r, x, xmake_inner(r->x, XD_FP32, DIMS(1, 4, 4, 3))->id, to_nhwc, EXPORTERS));
+	softmax(r, transpose(r, x, turned, to_nchw, HANDLE), out, HANDLE);
+	xmake_node(r->x, X_ABS, out, size, 0);
+	transpose(r, size, y, to_nchw, EXPORTERS);
+	call(r, false, 0);
+	warns(r, "wrong_result", "forward/0/3", "over the channels");
+	rig_free(r);
+}
+
 /* An operator that takes any layout, on two values that are there in NHWC; with one in NCHW nothing is known. */
 static struct rig *softmax_of_sum(uint32_t handle)
 {
@@ -627,7 +644,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_softmax_over_channels), cmocka_unit_test(a_softmax_of_ours), cmocka_unit_test(a_softmax_in_nchw),
-		cmocka_unit_test(a_softmax_behind_permutations), cmocka_unit_test(a_softmax_behind_a_sum),
+		cmocka_unit_test(a_softmax_behind_permutations), cmocka_unit_test(a_softmax_whose_result_is_permuted), cmocka_unit_test(a_softmax_behind_a_sum),
 		cmocka_unit_test(a_softmax_of_an_input), cmocka_unit_test(a_softmax_of_one),
 		cmocka_unit_test(a_bias_of_two_dimensions), cmocka_unit_test(a_short_bias), cmocka_unit_test(a_bias_that_fits),
 		cmocka_unit_test(a_weight_without_its_scales), cmocka_unit_test(weights_of_whole_numbers_that_are_right),

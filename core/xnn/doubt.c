@@ -3,8 +3,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The stock lowering flags each value as NCHW or NHWC and permutes where the two meet; followed here by its rules.
- * What cannot be told apart from a permutation of the program's own counts as NCHW: no doubt without proof. */
+/* The stock lowering flags each value as NCHW or NHWC and permutes where the two meet; followed here by its rules, first
+ * from what is read later (only NHWC is permuted to NCHW), then from what made it. A permutation of the program's own
+ * that may as well be a copy to the other layout proves nothing, and without proof there is no doubt. */
 struct following {
 	const struct xgraph *x;
 	const struct pte_tensor *const *type;
@@ -17,7 +18,25 @@ static bool lies_in_nhwc(const struct xvalue *v, const struct pte_tensor *t)
 {
 	static const uint8_t order[] = { 0, 2, 3, 1 };
 
-	return v->rank == 4 && v->dim[3] > 1 && v->dim[1] * (uint64_t)v->dim[2] > 1 && t && t->rank == 4 && !memcmp(t->dim_order, order, sizeof order);
+	return v->rank == 4 && v->dim[3] > 1 && v->dim[1] * (uint64_t)v->dim[2] > 1 && t && t->rank == 4 &&
+	       !memcmp(t->dim_order, order, sizeof order);
+}
+
+enum layout_rule { RULE_ANY, RULE_NHWC, RULE_NCHW, RULE_TRANSPOSE };
+
+static enum layout_rule rule_of(const struct xnode *n)
+{
+	switch (n->tag) {
+	case X_CONV2D: case X_DEPTHWISE_CONV2D: case X_CONV_TRANSPOSE_2D: case X_AVG_POOLING_2D: case X_MAX_POOLING_2D:
+	case X_GLOBAL_AVG_POOLING_2D: case X_STATIC_RESIZE_BILINEAR_2D: case X_PRELU:
+		return RULE_NHWC;
+	case X_FULLY_CONNECTED: case X_STATIC_RESHAPE: case X_BATCH_MATMUL: case X_ARGMAX_POOLING_2D: case X_SDPA:
+		return RULE_NCHW;
+	case X_STATIC_TRANSPOSE:
+		return RULE_TRANSPOSE;
+	default:
+		return RULE_ANY;
+	}
 }
 
 static bool perm_is(const struct xnode *n, const uint32_t *perm)
@@ -27,52 +46,48 @@ static bool perm_is(const struct xnode *n, const uint32_t *perm)
 	return l->n == 4 && !memcmp(l->at, perm, 4 * sizeof *perm);
 }
 
-static bool after_transpose(const struct following *f, const struct xnode *n)
-{
-	static const uint32_t to_nhwc[] = { 0, 2, 3, 1 }, to_nchw[] = { 0, 3, 1, 2 };
+static const uint32_t to_nhwc[] = { 0, 2, 3, 1 }, to_nchw[] = { 0, 3, 1, 2 };
 
-	if (perm_is(n, to_nchw))	/* of the program itself, it may as well be a copy to NCHW */
-		return false;
-	return n->debug_handle == NO_HANDLE ? perm_is(n, to_nhwc) : f->nhwc[n->field[2]];
-}
-
-/* Operators that take any layout: NHWC when all that they read is. */
-static bool all_nhwc(const struct following *f, const struct xnode *n)
+/* Whether all, or some, of the values in a node's fields of this kind are NHWC; stored ones are of any layout. */
+static bool are_nhwc(const struct following *f, const struct xnode *n, enum xfield_kind kind, bool all)
 {
 	const struct xnode_type *t = &xnode_types[n->tag];
-	bool all = true, any = false;
+	bool every = true, some = false;
 
 	for (int i = 0; i < t->nfields; i++)
-		if (t->field[i].kind == XF_IN && n->field[i] != XNONE && !f->constant[n->field[i]]) {
-			all &= f->nhwc[n->field[i]];
-			any = true;
+		if (t->field[i].kind == kind && n->field[i] != XNONE && !f->constant[n->field[i]]) {
+			every &= f->nhwc[n->field[i]];
+			some |= f->nhwc[n->field[i]];
 		}
-	return all && any;
+	return some && (every || !all);
+}
+
+static void set_nhwc(struct following *f, const struct xnode *n, enum xfield_kind kind)
+{
+	const struct xnode_type *t = &xnode_types[n->tag];
+
+	for (int i = 0; i < t->nfields; i++)
+		if (t->field[i].kind == kind && n->field[i] != XNONE && !f->constant[n->field[i]] &&
+		    f->x->value[n->field[i]].rank == 4)
+			f->nhwc[n->field[i]] = true;
+}
+
+static bool reads_nhwc(const struct following *f, const struct xnode *n)
+{
+	enum layout_rule rule = rule_of(n);
+
+	if (rule != RULE_TRANSPOSE)
+		return rule == RULE_NHWC || (rule == RULE_ANY && are_nhwc(f, n, XF_OUT, false));
+	return n->debug_handle == NO_HANDLE ? perm_is(n, to_nchw) : are_nhwc(f, n, XF_OUT, false) && !perm_is(n, to_nhwc);
 }
 
 static bool makes_nhwc(const struct following *f, const struct xnode *n)
 {
-	switch (n->tag) {
-	case X_CONV2D: case X_DEPTHWISE_CONV2D: case X_CONV_TRANSPOSE_2D: case X_AVG_POOLING_2D: case X_MAX_POOLING_2D:
-	case X_GLOBAL_AVG_POOLING_2D: case X_STATIC_RESIZE_BILINEAR_2D: case X_PRELU:
-		return true;
-	case X_FULLY_CONNECTED: case X_STATIC_RESHAPE: case X_BATCH_MATMUL: case X_ARGMAX_POOLING_2D: case X_SDPA:
-		return false;
-	case X_STATIC_TRANSPOSE:
-		return after_transpose(f, n);
-	default:
-		return all_nhwc(f, n);
-	}
-}
+	enum layout_rule rule = rule_of(n);
 
-static void follow(struct following *f, const struct xnode *n)
-{
-	const struct xnode_type *t = &xnode_types[n->tag];
-	bool nhwc = makes_nhwc(f, n);
-
-	for (int i = 0; i < t->nfields; i++)
-		if (t->field[i].kind == XF_OUT && n->field[i] != XNONE)
-			f->nhwc[n->field[i]] = nhwc && f->x->value[n->field[i]].rank == 4;
+	if (rule != RULE_TRANSPOSE)
+		return rule == RULE_NHWC || (rule == RULE_ANY && are_nhwc(f, n, XF_IN, true));
+	return n->debug_handle == NO_HANDLE ? perm_is(n, to_nhwc) : are_nhwc(f, n, XF_IN, true) && !perm_is(n, to_nchw);
 }
 
 static enum doubt doubt_of_bias(const struct xgraph *x, const struct xnode *n)
@@ -119,9 +134,13 @@ enum doubt *xnn_doubts(const struct xgraph *x, const struct pte_tensor *const *t
 		f.constant[i] = xvalue_is_constant(&x->value[i]);
 		f.nhwc[i] = x->value[i].flags & XFLAG_INPUT && lies_in_nhwc(&x->value[i], type[x->value[i].external_id]);
 	}
+	for (int i = x->nnodes - 1; i >= 0; i--)
+		if (reads_nhwc(&f, &x->node[i]))
+			set_nhwc(&f, &x->node[i], XF_IN);
 	for (int i = 0; i < x->nnodes; i++) {
 		doubt[i] = doubt_of(&f, &x->node[i]);
-		follow(&f, &x->node[i]);
+		if (makes_nhwc(&f, &x->node[i]))
+			set_nhwc(&f, &x->node[i], XF_OUT);
 	}
 	return doubt;
 }
