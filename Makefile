@@ -68,6 +68,17 @@ tools: $(TOOLS)
 mutate: $(B)/tests/tool_mutate
 	$< 1 20000 tests/demo/demo.pte $(addprefix tests/fixtures/programs/,branch.pte conv_qs8.pte dynamic.pte linear.pte)
 
+# 50,000 random keys, with resizes, on four programs; worth most under the sanitizers: make monkey-asan.
+monkey: all $(B)/tests/tool_make $(B)/tests/tool_monkey
+	@mkdir -p $(B)/monkey; cp tests/demo/demo.pte $(B)/monkey
+	@cd $(B)/monkey && for kind in demo posconv methods hostile; do \
+		[ $$kind = demo ] || $(abspath $(B))/tests/tool_make $$kind $$kind.pte || exit 1; \
+		$(abspath $(B))/tests/tool_monkey $${SEED:-1} 12500 $(abspath $(B))/etinspect --threads 2 --max-time 0.2 $$kind.pte || exit 1; \
+	done
+
+monkey-asan:
+	+@$(MAKE) --no-print-directory B=$(B)/asan OPT=-O1 SAN="-fsanitize=address,undefined -fno-omit-frame-pointer -Wno-format-truncation" monkey
+
 install: all
 	install -D -m 755 $(B)/etinspect $(DESTDIR)$(PREFIX)/bin/etinspect
 	$(B)/etinspect --manual >$(B)/etinspect.1
@@ -114,6 +125,6 @@ deps:
 		$(SUDO) $(APT) update; $(SUDO) $(APT) install --no-install-recommends -t trixie $(XNNPACK); \
 	else $(SUDO) $(APT) install --no-install-recommends $(XNNPACK); fi
 
-.PHONY: all run check tap conformance architectures speed latency asan tools mutate install clean deps
+.PHONY: all run check tap conformance architectures speed latency asan tools mutate monkey monkey-asan install clean deps
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

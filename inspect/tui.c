@@ -557,17 +557,22 @@ static void handle_mouse(struct tui *t)
 	}
 }
 
-/* All keys that are there. False: the terminal is gone. */
-static bool take_keys(struct tui *t, bool readable)
+/* All keys that are there. A byte that is no character is an error to get_wch, with keys behind it perhaps. */
+static void take_keys(struct tui *t)
 {
-	bool any = false;
+	enum { ERRORS = 4 };
 	wint_t c;
 	int kind;
 
-	while ((kind = get_wch(&c)) != ERR) {
-		struct key k = { (int)c, kind == KEY_CODE_YES };
+	for (int errors = 0; errors < ERRORS;) {
+		struct key k;
 
-		any = true;
+		kind = get_wch(&c);
+		if (kind == ERR) {
+			errors++;
+			continue;
+		}
+		k = (struct key){ (int)c, kind == KEY_CODE_YES };
 		if (k.special && k.code == KEY_RESIZE)
 			continue;
 		if (t->prompt.open) {
@@ -582,7 +587,6 @@ static bool take_keys(struct tui *t, bool readable)
 		if (t->quit)
 			break;
 	}
-	return any || !readable;
 }
 
 static void draw(struct tui *t)
@@ -630,7 +634,8 @@ static int loop(struct tui *t)
 		sig = signalled(t);
 		if (sig)
 			return 128 + sig;
-		if (!take_keys(t, fd[0].revents & (POLLIN | POLLHUP | POLLERR)))
+		take_keys(t);
+		if (fd[0].revents & (POLLHUP | POLLERR | POLLNVAL))	/* the terminal is gone */
 			return 128 + SIGHUP;
 		if (t->task.running && task_wait(&t->task, 0))
 			end_draft(t);
