@@ -34,11 +34,13 @@ check: deps
 tap: all $(TESTS) $(B)/tests/tool_make
 	ETINSPECT=$(B)/etinspect prove --timer --exec "" $(TESTS) $(wildcard tests/*.t)
 
-# Real programs against the stock runtime; CASES names the folder, ONLY a pattern ("models/*").
+# Real programs, and random ones with computed weights, against the stock runtime; CASES names the folder, ONLY a
+# pattern ("models/*").
 conformance: all tools
 	@command -v g++ >/dev/null && python3 -m pip --version >/dev/null 2>&1 || $(SUDO) $(APT) install g++ python3-pip
 	@[ -x $(B)/etrun/etrun ] || sh $(CASES)/../tools/build-etrun $(B)/etrun
 	python3 tests/conformance.py --etinspect $(B)/etinspect --run $(B)/tests/tool_run --etrun $(B)/etrun/etrun $(CASES) $(ONLY)
+	python3 tests/seeded.py --etinspect $(B)/etinspect --seeded $(B)/tests/tool_seeded --etrun $(B)/etrun/etrun
 
 # The same on small programs of public architectures, exported first; PYTHON has torch, executorch and transformers.
 PYTHON   ?= python3

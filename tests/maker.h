@@ -9,6 +9,7 @@ struct maker {
 	vec(struct pte_plan) plan;
 	vec(struct span) constant, mutable;
 	vec(struct pte_named) named;
+	struct map shared;	/* of maker_graph: contents by where they lie */
 	/* of the method being made */
 	vec(struct pte_value) value;
 	vec(int32_t) input, output;

@@ -906,61 +906,93 @@ static void the_delegate_of_a_folded_node_is_made_anew(void **state)
 	teardown(&f);
 }
 
-/* A random expression: after the fold the weight is what its nodes compute, bit for bit. */
-static struct value *random_expression(struct graph *g, struct value **pool, int npool)
+/* Weights that share a number are weighed together: what one leaves over, another may take, and it is found at once. */
+static void weights_of_one_number_are_one_group(void **state)
 {
-	for (int i = 0; i < 12; i++) {
-		struct value *a = pool[rand() % npool], *b = pool[rand() % npool];
+	struct fixture f;
+	struct graph *g;
+	struct value *x, *s;
 
-		pool[npool++] = rand() % 3 == 0 ? permute(g, a) : rand() % 2 ? mul(g, a, b) : add(g, a, b);
-	}
-	return pool[npool - 1];
+	setup(&f);
+	g = f.g[0];
+	x = input(g);
+	s = number(g, "s", 1);
+	output(g, mm(g, x, mul(g, constant(g, "w", 0), s)));
+	output(g, mm(g, x, mul(g, constant(g, "v", 2), s)));
+	plan(&f);
+	assert_folds(&f, 0);
+	assert_folds(&f, 1);
+	assert_int_equal(f.plan.fold[0].bytes_added + f.plan.fold[1].bytes_added, 128);
+	assert_int_equal(f.plan.fold[0].bytes_erased + f.plan.fold[1].bytes_erased, 132);	/* s goes, too */
+	teardown(&f);
 }
 
-static void random_expressions_fold_to_what_they_compute(void **state)
+/* Members of one group may live in different files: each tensor goes where its own sources were, under their name. */
+static void members_of_a_group_keep_their_files(void **state)
 {
-	int folded = 0;
+	struct fixture f;
+	struct graph *g;
+	struct value *x, *w, *v, *s;
 
-	srand(11);
-	for (int round = 0; round < 400; round++) {
-		struct fixture f;
-		struct graph *g;
-		struct value *pool[64], *w;
-		struct arena mem = { 0 };
-		struct tensor want;
-		uint64_t before = 0, after = 0;
+	setup(&f);
+	g = f.g[0];
+	x = input(g);
+	s = number(g, "s", 1);
+	w = constant(g, "w", 0);
+	v = constant(g, "v", 2);
+	w->home = 0;
+	v->home = 1;
+	output(g, mm(g, x, mul(g, w, s)));
+	output(g, mm(g, x, mul(g, v, s)));
+	plan(&f);
+	apply(&f, 2);
+	assert_int_equal(node_input(g->first, 1)->home, 0);
+	assert_int_equal(node_input(g->first->next, 1)->home, 1);
+	assert_int_equal(strncmp(node_input(g->first, 1)->name, "w_prop_", 7), 0);
+	assert_int_equal(strncmp(node_input(g->first->next, 1)->name, "v_prop_", 7), 0);
+	teardown(&f);
+}
 
-		setup(&f);
-		g = f.g[0];
-		for (int i = 0; i < 3; i++)
-			pool[i] = constant(g, "w", i);
-		w = random_expression(g, pool, 3);
-		if (w->kind != VALUE_NODE)
-			fail_msg("no expression");
-		assert_true(exec_constant(g, w, &mem, &want, &f.err));
-		output(g, mm(g, input(g), w));
-		if (rand() % 2)
-			output(g, mm(g, g->input[0], random_expression(g, pool, 15)));
-		for (int i = 0; i < g->nvalues; i++)
-			if (g->value[i]->kind == VALUE_CONSTANT && g->value[i]->nuses)
-				before += g->value[i]->bytes;
-		plan(&f);
-		if (f.plan.fold[0].folds) {
-			int n = fold_apply(&f.plan, f.g, 1, &f.err);
+static void a_number_of_an_adapter_stays_with_it(void **state)
+{
+	struct fixture f;
+	struct graph *g;
+	struct value *s;
 
-			assert_true(n > 0);
-			assert_true(graph_check(g, &f.err));
-			assert_memory_equal(weight_of_mm(g), want.data, 64);
-			for (int i = 0; i < g->nvalues; i++)
-				if (g->value[i]->kind == VALUE_CONSTANT && g->value[i]->nuses)
-					after += g->value[i]->bytes;
-			assert_true(after <= before);
-			folded++;
-		}
-		arena_free(&mem);
-		teardown(&f);
-	}
-	assert_true(folded > 100);
+	setup(&f);
+	g = f.g[0];
+	s = number(g, "lora.scale", 1);
+	s->home = 0;
+	output(g, mm(g, input(g), mul(g, constant(g, "base", 0), s)));
+	plan(&f);
+	assert_stays(&f, 0, "tags_differ");
+	teardown(&f);
+}
+
+/* Two that use up w and v between them stay together; the one that grows goes, though each alone stores as much. */
+static void the_one_that_grows_is_taken_out(void **state)
+{
+	static const int64_t row[] = { 1, 4 };
+	struct fixture f;
+	struct graph *g;
+	struct value *x, *w, *v, *s, *u;
+
+	setup(&f);
+	g = f.g[0];
+	x = input(g);
+	s = number(g, "s", 1);
+	w = mul(g, constant(g, "w", 0), s);
+	v = constant(g, "v", 2);
+	u = mul(g, constant_of(g, "u", 3, 2, row), s);
+	output(g, mm(g, x, add(g, w, v)));
+	output(g, mm(g, x, mul(g, w, v)));
+	output(g, mm(g, x, build(g, "aten.expand_copy.default", (struct arg[]){ arg_value(u), arg_ints(g, square, 2),
+		arg_bool(false) }, 3)));
+	plan(&f);
+	assert_folds(&f, 0);
+	assert_folds(&f, 1);
+	assert_stays(&f, 2, "would_grow");
+	teardown(&f);
 }
 
 int main(void)
@@ -995,7 +1027,10 @@ int main(void)
 		cmocka_unit_test(equal_names_do_not_make_equal_tensors),
 		cmocka_unit_test(nothing_marked_changes_nothing_and_twice_is_once),
 		cmocka_unit_test(the_delegate_of_a_folded_node_is_made_anew),
-		cmocka_unit_test(random_expressions_fold_to_what_they_compute),
+		cmocka_unit_test(weights_of_one_number_are_one_group),
+		cmocka_unit_test(members_of_a_group_keep_their_files),
+		cmocka_unit_test(a_number_of_an_adapter_stays_with_it),
+		cmocka_unit_test(the_one_that_grows_is_taken_out),
 	};
 
 	return RUN_TAP(tests);

@@ -98,14 +98,6 @@ struct applying {
 	int tensors;			/* different ones */
 };
 
-static const struct candidate *member(const struct folding *f, int group, int method)
-{
-	for (int i = group; i >= 0; i = f->list.at[i].next)
-		if (f->list.at[i].active && f->list.at[i].method == method)
-			return &f->list.at[i];
-	return NULL;
-}
-
 static bool add_group(struct applying *a, int group)
 {
 	struct balance b;
@@ -116,7 +108,7 @@ static bool add_group(struct applying *a, int group)
 			"these folds would store %llu bytes and erase %llu: others of the same constants are not marked",
 				 (unsigned long long)b.added, (unsigned long long)b.erased);
 	for (int i = 0; i < b.stored.n; i++) {
-		const struct candidate *c = member(a->f, group, b.stored.at[i].method);
+		const struct candidate *c = &a->f->list.at[b.stored.at[i].candidate];
 		struct folded x = { .what = b.stored.at[i], .home = c->home };
 
 		x.name = folded_name(a->f, c, x.what.value, &a->mem);

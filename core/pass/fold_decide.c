@@ -9,7 +9,7 @@
 
 /* ---- the balance of a group ---- */
 
-struct held_node { int method; struct node *node; };
+struct held_node { int method, candidate; struct node *node; };	/* candidate: the first that holds it */
 
 struct weighing {
 	struct folding *f;
@@ -26,12 +26,12 @@ static int by_place(const void *a, const void *b)
 	return x->method != y->method ? x->method - y->method : x->node->order - y->node->order;
 }
 
-static void add_stored(struct weighing *w, int method, struct value *v)
+static void add_stored(struct weighing *w, int method, int candidate, struct value *v)
 {
 	const char *d = expression_digest(w->f, method, v);
 
 	w->f->trace[method].stored[v->id] = true;
-	vec_push(&w->f->mem, &w->b->stored, ((struct stored){ method, v, d }));
+	vec_push(&w->f->mem, &w->b->stored, ((struct stored){ method, v, d, candidate }));
 	if (map_get(&w->seen, d, 64))
 		return;
 	map_put(&w->seen, &w->mem, d, 64, w);
@@ -48,9 +48,9 @@ static void hold_members(struct weighing *w, int group)
 			continue;
 		for (int k = 0; k < c->nnodes; k++)
 			if (!t->inside[c->node[k]->order]++)
-				vec_push(&w->mem, &w->node, ((struct held_node){ c->method, c->node[k] }));
+				vec_push(&w->mem, &w->node, ((struct held_node){ c->method, i, c->node[k] }));
 		if (!t->stored[c->value->id])
-			add_stored(w, c->method, c->value);
+			add_stored(w, c->method, i, c->value);
 		for (int k = 0; k < c->nsources; k++)
 			w->b->across |= w->f->sources.at[c->source[k]].across &&
 				!w->f->sources.at[c->source[k]].number;
@@ -71,9 +71,10 @@ static bool read_after(const struct trace *t, const struct value *v)
 
 /* A node stays when something outside reads it and it is not stored. One with several outputs folds with all of
  * them: those that are read are stored as well. A number cannot be stored. */
-static void settle_node(struct weighing *w, int method, struct node *n)
+static void settle_node(struct weighing *w, const struct held_node *held)
 {
-	struct trace *t = &w->f->trace[method];
+	struct trace *t = &w->f->trace[held->method];
+	struct node *n = held->node;
 
 	for (int i = 0; i < n->nouts; i++) {
 		struct value *v = n->out[i];
@@ -83,7 +84,7 @@ static void settle_node(struct weighing *w, int method, struct node *n)
 		if (n->nouts == 1 || v->scalar)
 			t->survives[n->order] = true;
 		else
-			add_stored(w, method, v);
+			add_stored(w, held->method, held->candidate, v);
 	}
 }
 
@@ -132,7 +133,7 @@ void weigh(struct folding *f, int group, struct balance *b)
 	*b = (struct balance){ 0 };
 	hold_members(&w, group);
 	for (int i = w.node.n - 1; i >= 0; i--)	/* readers come later in a method */
-		settle_node(&w, w.node.at[i].method, w.node.at[i].node);
+		settle_node(&w, &w.node.at[i]);
 	count_erased(&w, group);
 	let_go(&w);
 }
@@ -193,8 +194,7 @@ static void make_groups(struct folding *f)
 		for (int k = 0; c->active && k < c->nnodes; k++)
 			join(parent, &by_node[c->method][c->node[k]->order], i);
 		for (int k = 0; c->active && k < c->nsources; k++)
-			if (!f->sources.at[c->source[k]].number)
-				join(parent, &by_source[c->source[k]], i);
+			join(parent, &by_source[c->source[k]], i);
 	}
 	link_members(f, parent, arena_array(&mem, (size_t)f->list.n + 1, sizeof(int)),
 		     arena_array(&mem, (size_t)f->list.n + 1, sizeof(int)));
@@ -260,6 +260,8 @@ static void drop(struct folding *f, struct candidate *c, const struct balance *b
 	bool across = reads_across(f, c);
 
 	c->active = false;
+	c->added = b->added;
+	c->erased = b->erased;
 	c->code = across ? "shared_across_methods" : "would_grow";
 	c->text = across ?
 		arena_printf(&f->mem,
@@ -269,7 +271,7 @@ static void drop(struct folding *f, struct candidate *c, const struct balance *b
 			     (unsigned long long)b->erased);
 }
 
-/* The member that costs most: what it stores, less the sources that it alone reads. */
+/* The member that costs most: what it stores, less its share in the sources that it reads. */
 static struct candidate *dearest(struct folding *f, int group)
 {
 	struct arena mem = { 0 };
@@ -287,8 +289,7 @@ static struct candidate *dearest(struct folding *f, int group)
 		if (!c->active)
 			continue;
 		for (int k = 0; k < c->nsources; k++)
-			if (readers[c->source[k]] == 1)
-				cost -= (int64_t)f->sources.at[c->source[k]].bytes;
+			cost -= (int64_t)f->sources.at[c->source[k]].bytes / readers[c->source[k]];
 		if (!worst || cost > most || (cost == most && reads_across(f, c) >= reads_across(f, worst))) {
 			worst = c;
 			most = cost;
@@ -306,23 +307,58 @@ static struct candidate *first_active(struct folding *f, int group)
 	return NULL;
 }
 
-static void decide_group(struct folding *f, int group)
+/* Takes out the dearest until the others fit. */
+static void thin_out(struct folding *f, int group)
 {
-	struct candidate *first, *out;
 	struct balance b;
 
-	while ((first = first_active(f, group))) {
+	while (first_active(f, group)) {
 		weigh(f, group, &b);
-		if (!balance_fits(&b)) {
-			out = dearest(f, group);
-			drop(f, out, &b);
-			first = out;
-		}
-		first->added = b.added;
-		first->erased = b.erased;
 		if (balance_fits(&b))
 			return;
+		drop(f, dearest(f, group), &b);
 	}
+}
+
+/* What was taken out too early comes back, one by one: the dearest of all may cost nothing beside those that are left,
+ * and alone. */
+static bool take_back(struct folding *f, int group)
+{
+	bool any = false;
+	struct balance b;
+
+	for (int i = group; i >= 0; i = f->list.at[i].next) {
+		struct candidate *c = &f->list.at[i];
+
+		if (c->active)
+			continue;
+		c->active = true;
+		weigh(f, group, &b);
+		if (balance_fits(&b)) {
+			c->code = c->text = NULL;
+			c->added = c->erased = 0;
+			any = true;
+		} else {
+			drop(f, c, &b);
+		}
+	}
+	return any;
+}
+
+static void decide_group(struct folding *f, int group)
+{
+	struct candidate *first;
+	struct balance b;
+
+	thin_out(f, group);
+	while (take_back(f, group))
+		;
+	weigh(f, group, &b);
+	first = first_active(f, group);
+	if (!first)
+		return;
+	first->added = b.added;
+	first->erased = b.erased;
 }
 
 /* In a data file a tensor is found by name alone: two that would have the same one both stay as they are. */

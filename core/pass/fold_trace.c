@@ -222,14 +222,12 @@ static int join_homes(int a, int b)
 
 struct homes { struct folding *f; int method; int *home; int joined; };	/* of the values of one expression */
 
+/* A single number of the program goes with anything; one in a data file may be part of an adapter. */
 static int home_of(const struct homes *h, const struct value *v)
 {
-	const struct source *s;
+	int home = v->def ? h->home[v->id] : h->f->sources.at[source_of(h->f, h->method, v)].home;
 
-	if (v->def)
-		return h->home[v->id];
-	s = &h->f->sources.at[source_of(h->f, h->method, v)];
-	return s->number ? HOME_NONE : s->home;
+	return home == HOME_PROGRAM && dtype_numel(v->rank, v->size) == 1 ? HOME_NONE : home;
 }
 
 static void join_input(struct value *v, void *ctx)

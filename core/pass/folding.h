@@ -69,8 +69,8 @@ struct folding {
 	bool training;
 };
 
-/* A tensor that a group of folds stores. */
-struct stored { int method; struct value *value; const char *digest; };
+/* A tensor that a group of folds stores; candidate: whose expression holds it. */
+struct stored { int method; struct value *value; const char *digest; int candidate; };
 
 struct balance {
 	vec(struct stored) stored;
