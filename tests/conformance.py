@@ -179,7 +179,8 @@ class Case:
         real = self.info['files'].get('xnnpack.pte', {}).get('methods', {})
         if not real:
             return
-        r, why = self.report(['--apply', 'linear,partition', '-o', out, '--allow-worse', self.path('portable.pte')] +
+        r, why = self.report(['--apply', 'linear,partition', '-o', out, '--allow-worse', '--tolerance', str(self.file_tolerance()),
+                              self.path('portable.pte')] +
                              self.data('portable.pte'))
         if not r:
             return self.fail('parity', 'portable.pte', why)

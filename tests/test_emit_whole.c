@@ -365,10 +365,42 @@ static void handles_are_lost_where_calls_move(void **state)
 		emit_again(&a);
 		assert_int_equal(a.out.nlost, moves);
 		if (moves)
-			assert_string_equal(a.out.lost[0], "debug handles of forward");
+			assert_string_equal(a.out.lost[0], "debug handles of forward: 0 calls have other numbers, "
+				"1 are gone; result.calls of the JSON report maps them");
 		close_again(&a);
 		teardown(&f);
 	}
+}
+
+static void calls_that_move_are_mapped(void **state)
+{
+	struct fixture f;
+	struct again a;
+	struct value *in, *y;
+
+	make_delegated(&f);
+	open_again(&a, &f);
+	in = a.g->input[0];	/* the file: delegate, exp; now: a new exp, the delegate, exp */
+	y = exp_of(a.g, in);
+	y->def->origin.instruction = -1;
+	graph_move(a.g, y->def, a.g->first);
+	graph_replace_in(a.g, y->def->next, in, y);
+	emit_again(&a);
+	assert_int_equal(a.out.nlost, 2);
+	assert_string_equal(a.out.lost[0], "debug handles of forward: 2 calls have other numbers, 0 are gone; "
+		"result.calls of the JSON report maps them");
+	assert_string_equal(a.out.lost[1], "delegate debug ids of forward: operators numbered anew, delegates: 1");
+	assert_int_equal(a.out.nmoved, 1);
+	assert_string_equal(a.out.moved->method, "forward");
+	assert_int_equal(a.out.moved->ncalls, 3);
+	assert_int_equal(a.out.moved->call[0].n, 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(a.out.moved->call[1 + i].n, 1);
+		assert_int_equal(a.out.moved->call[1 + i].was[0], i);
+	}
+	assert_int_equal(a.out.moved->ngone, 0);
+	close_again(&a);
+	teardown(&f);
 }
 
 /* ---- operators without a row ---- */
@@ -647,6 +679,7 @@ int main(void)
 		cmocka_unit_test(what_stands_between_members_of_a_group_moves),
 		cmocka_unit_test(a_group_with_a_way_out_and_back_is_refused),
 			cmocka_unit_test(handles_are_lost_where_calls_move),
+			cmocka_unit_test(calls_that_move_are_mapped),
 		cmocka_unit_test(a_call_of_an_unknown_operator_is_written_as_it_was),
 		cmocka_unit_test(an_external_constant_stays_external),
 		cmocka_unit_test(a_folded_external_constant_replaces_its_source),

@@ -149,7 +149,7 @@ static const char *const keys[] = {
 	"methods[].fold[].file_bytes_before", "methods[].fold[].file_bytes_after", "methods[].linear", "methods[].warnings[].node",
 	"methods[].warnings[].code", "methods[].warnings[].text", "methods[].warnings[].max_abs_diff",
 	"methods[].memory.planned_bytes", "methods[].memory.constant_bytes", "methods[].memory.external_bytes", "result.applied[]",
-	"result.bytes", "result.lost", "result.methods[].nodes[].id", "bench[].method", "bench[].module", "bench[].state",
+	"result.bytes", "result.lost", "result.calls", "result.methods[].nodes[].id", "bench[].method", "bench[].module", "bench[].state",
 	"bench[].engine", "bench[].setup_ms", "bench[].first_ms", "bench[].min_ms", "bench[].median_ms", "bench[].p90_ms",
 	"bench[].mean_ms", "bench[].sd_ms", "bench[].runs", "bench[].share", "bench[].gflops", "bench[].failed", "verify[].method",
 	"verify[].pair", "verify[].output", "verify[].max_abs_diff", "verify[].max_rel_diff", "verify[].ok", "budgets[].rule",

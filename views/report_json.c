@@ -359,6 +359,37 @@ static json_t *constants(const struct report *r)
 	return a;
 }
 
+static json_t *numbers(const int *at, int n)
+{
+	json_t *a = json_array();
+
+	for (int i = 0; i < n; i++)
+		add(a, json_integer(at[i]));
+	return a;
+}
+
+/* Of methods whose calls are not those of the file: which calls of the file each does the work of. */
+static json_t *calls(const struct report *r, const struct version *v)
+{
+	json_t *a = json_array();
+
+	for (int i = 0; v->has_emitted && i < v->emitted.nmoved; i++) {
+		const struct call_map *map = &v->emitted.moved[i];
+		json_t *o, *was = json_array();
+
+		if (!report_wants(r, map->method))
+			continue;
+		for (int c = 0; c < map->ncalls; c++)
+			add(was, numbers(map->call[c].was, map->call[c].n));
+		o = json_object();
+		put(o, "method", report_string(map->method));
+		put(o, "was", was);
+		put(o, "gone", numbers(map->gone, map->ngone));
+		add(a, o);
+	}
+	return a;
+}
+
 static json_t *result(const struct report *r)
 {
 	const struct version *v = report_after(r);
@@ -369,6 +400,7 @@ static json_t *result(const struct report *r)
 	put(o, "applied", applied);
 	put(o, "bytes", count(v->has_emitted ? v->emitted.program.bytes : r->s->program->file.bytes));
 	put(o, "lost", strings(v->has_emitted ? v->emitted.lost : NULL, v->has_emitted ? v->emitted.nlost : 0));
+	put(o, "calls", calls(r, v));
 	put(o, "methods", methods(r, v));
 	put(o, "written", report_string(r->written));
 	put(o, "not_written", report_string(r->not_written));

@@ -26,6 +26,7 @@ struct emission {
 	bool *named_needed;		/* and one that is kept */
 	uint64_t blob_bytes;		/* constants inside the blobs of kept delegates */
 	struct map counted;		/* those blobs, by pointer */
+	bool changed;			/* a method is not as filed: tables are written anew */
 };
 
 enum place_kind {
@@ -62,7 +63,8 @@ struct method_out {
 	vec(struct pte_delegate) delegate;
 	struct map literal, operators;
 	int *delegate_of;			/* by filed delegate: its new number, or -1 */
-	bool renumbered;			/* a call that was in the file has another number now */
+	vec(struct call_from) from;		/* by call in code */
+	int delegates_anew;
 };
 
 /* place.c */
@@ -95,6 +97,10 @@ bool emit_data_entries(struct emission *e, int data, struct ptd_entry **entry, i
 
 /* emit_method.c */
 bool emit_method(struct emission *e, struct graph *g, const struct pte_plan *filed, struct pte_plan *plan,
-		 bool *renumbered, struct error *err);
+		 struct call_map *map, struct error *err);
+
+/* emit_calls.c: which calls of the file the new ones come from. */
+void emit_calls_note(struct method_out *m, const struct unit *u);
+void emit_calls_map(struct method_out *m, struct call_map *map);
 
 #endif

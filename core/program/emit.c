@@ -38,26 +38,46 @@ static struct pte_plan keep_plan(struct emission *e, const struct pte_plan *file
 	return plan;
 }
 
+struct losses { vec(const char *) said; vec(struct call_map) moved; };
+
+static void note_losses(struct emission *e, struct losses *l, const struct call_map *map)
+{
+	int filed = map->moved + map->ngone;
+	const char *name = map->method;
+
+	if (filed)
+		vec_push(e->mem, &l->said, arena_printf(e->mem, "debug handles of %s: %d calls have other numbers, %d are "
+			"gone; result.calls of the JSON report maps them", name, map->moved, map->ngone));
+	if (map->delegates_anew)
+		vec_push(e->mem, &l->said, arena_printf(e->mem, "delegate debug ids of %s: operators numbered anew, delegates: %d",
+			name, map->delegates_anew));
+	if (filed)
+		vec_push(e->mem, &l->moved, *map);
+}
+
 static bool make_plans(struct emission *e, struct graph *const *method, struct emitted *out, struct pte_image *image,
 		       struct error *err)
 {
-	vec(const char *) lost = { 0 };
+	struct losses lost = { 0 };
 
 	image->nplans = e->p->nmethods;
 	image->plan = arena_array(e->mem, (size_t)image->nplans, sizeof *image->plan);
 	for (int i = 0; i < image->nplans; i++) {
 		const struct pte_plan *filed = &e->p->pte.plan[i];
-		bool renumbered = false;
+		struct call_map map = { .method = filed->name };
 
 		if (method[i] == e->p->method[i])
 			image->plan[i] = keep_plan(e, filed);
-		else if (!emit_method(e, method[i], filed, &image->plan[i], &renumbered, err))
+		else if (!emit_method(e, method[i], filed, &image->plan[i], &map, err))
 			return false;
-		if (renumbered)
-			vec_push(e->mem, &lost, arena_printf(e->mem, "debug handles of %s", filed->name));
+		note_losses(e, &lost, &map);
+		if (filed->has_stacktrace && e->changed)
+			vec_push(e->mem, &lost.said, arena_printf(e->mem, "stack traces of %s", filed->name));
 	}
-	out->lost = lost.at;
-	out->nlost = lost.n;
+	out->lost = lost.said.at;
+	out->nlost = lost.said.n;
+	out->moved = lost.moved.at;
+	out->nmoved = lost.moved.n;
 	return true;
 }
 
@@ -340,20 +360,20 @@ bool program_emit(struct emitted *out, const struct program *p, struct graph *co
 {
 	struct emission e = { .mem = &out->mem, .p = p };
 	struct pte_image image = { 0 };
-	bool changed = false, ok;
+	bool ok;
 
 	memset(out, 0, sizeof *out);
 	for (int i = 0; i < p->nmethods; i++)
-		changed |= method[i] != p->method[i];
+		e.changed |= method[i] != p->method[i];
 	store_init(&e.store, e.mem);
 	emit_data_init(&e);
-	ok = emit_changed(&e, out, method, &image, err) && write_data(&e, out, changed, err);
-	if (ok && changed)
+	ok = emit_changed(&e, out, method, &image, err) && write_data(&e, out, e.changed, err);
+	if (ok && e.changed)
 		ok = pte_write(&out->program, &image, err) && read_back(&e, &out->program, &image, err) &&
 			check_blobs(&e, &image, method, err);
 	else if (ok)
 		as_filed(&e, out);
-	out->plan = changed ? image.plan : p->pte.plan;
+	out->plan = e.changed ? image.plan : p->pte.plan;
 	out->tensor_bytes += e.store.bytes + e.blob_bytes;
 	count_planned(out, &image);
 	if (!ok)

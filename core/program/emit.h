@@ -10,14 +10,27 @@
 
 #include "core/program/program.h"
 
+/* What the calls of a method were in the file, so that a profile of the new program can be read against what was
+ * recorded of the old one: that goes by call numbers. */
+struct call_map {
+	const char *method;
+	struct call_from { int *was, n; } *call;	/* by new call: the calls whose work it does, sorted */
+	int ncalls;
+	int *gone, ngone;	/* calls whose work nothing does any more */
+	int moved;		/* calls that have another number, or share one */
+	int delegates_anew;	/* delegates with nodes that had debug ids in a delegate of the file: numbered anew */
+};
+
 struct emitted {
 	struct arena mem;
 	struct pte_output program;
 	const struct pte_plan *plan;	/* by method, as written */
 	struct { int data; struct pte_output file; } *data;	/* .ptd files that changed: number in program->data */
 	int ndata;
-	const char **lost;	/* "debug handles of forward" */
+	const char **lost;	/* "debug handles of forward: ..." */
 	int nlost;
+	struct call_map *moved;	/* of methods whose calls are not those of the file */
+	int nmoved;
 	uint64_t tensor_bytes;	/* stored, wherever they end, shared content once */
 	uint64_t planned_bytes;	/* all arenas of all methods */
 	struct work *work;	/* who looks on while it is written, or NULL */

@@ -44,11 +44,8 @@ static bool push_tensor(struct call_out *c, struct value *v, bool plain)
 
 static void push_call(struct call_out *c, enum pte_call call, int index)
 {
-	const struct origin *from = &c->node->origin;
 	struct pte_instruction i = { .call = call, .index = index, .arg = c->arg.at, .nargs = c->arg.n };
 
-	if (from->kind == ORIGIN_FILE && (from->chain || from->instruction != c->m->code.n))
-		c->m->renumbered = true;
 	vec_push(c->m->e->mem, &c->m->code, i);
 }
 
@@ -325,6 +322,14 @@ static struct pte_delegate new_delegate(const struct method_out *m, struct span 
 	return d;
 }
 
+static bool had_ids(const struct unit *u)
+{
+	for (int i = 0; i < u->nnodes; i++)
+		if (u->node[i]->origin.delegate >= 0)
+			return true;
+	return false;
+}
+
 static bool emit_lowered(struct call_out *c, const struct unit *u)
 {
 	struct method_out *m = c->m;
@@ -337,6 +342,7 @@ static bool emit_lowered(struct call_out *c, const struct unit *u)
 		if (!emit_data_named(m->e, &x.named[i], x.home ? x.home[i] : HOME_PROGRAM, c->err))
 			return false;
 	vec_push(m->e->mem, &m->delegate, new_delegate(m, blob));
+	m->delegates_anew += had_ids(u);
 	return push_delegate_call(c, x.arg, x.nargs, m->delegate.n - 1);
 }
 
@@ -359,5 +365,8 @@ bool emit_unit(struct method_out *m, const struct unit *u, struct error *err)
 {
 	struct call_out c = { .m = m, .node = u->node[0], .err = err, .step = m->code.n + 1 };
 
-	return u->group < 0 ? emit_node(&c) : emit_group(&c, u);
+	if (!(u->group < 0 ? emit_node(&c) : emit_group(&c, u)))
+		return false;
+	emit_calls_note(m, u);
+	return true;
 }

@@ -359,11 +359,6 @@ static void finish_plan(struct method_out *m)
 	m->plan.ndevices = m->filed->ndevices;
 }
 
-static int calls_in_file(const struct pte_plan *filed)
-{
-	return filed->nchains == 1 ? filed->chain[0].ninstructions : -1;
-}
-
 static bool may_change(const struct method_out *m, struct error *err)
 {
 	if (m->g->rigid)
@@ -409,7 +404,7 @@ static bool emit_parts(struct method_out *m, struct arenas *a, struct error *err
 }
 
 bool emit_method(struct emission *e, struct graph *g, const struct pte_plan *filed, struct pte_plan *plan,
-		 bool *renumbered, struct error *err)
+		 struct call_map *map, struct error *err)
 {
 	struct method_out m = { .e = e, .g = g, .filed = filed };
 	struct arenas a = { .m = &m };
@@ -426,6 +421,6 @@ bool emit_method(struct emission *e, struct graph *g, const struct pte_plan *fil
 	sort_values(&m);
 	finish_plan(&m);
 	*plan = m.plan;
-	*renumbered = m.renumbered || calls_in_file(filed) != m.code.n;
+	emit_calls_map(&m, map);
 	return true;
 }
