@@ -1,6 +1,6 @@
 #include "tests/opcase.h"
 
-#include "core/op/op.h"
+#include "core/op/kernel.h"
 #include "tests/tap.h"
 
 #include <math.h>
@@ -317,39 +317,56 @@ static void check_results(struct reader *r, struct call *c, double tol)
 	}
 }
 
-/* NULL: as expected. */
-static const char *run_line(struct reader *r, const char *line, struct error *err)
+/* Arguments of a call of a row, and its results' places. */
+struct line {
+	struct call call;
+	struct operand arg[32];
+	struct tensor out[64], *outs[64];
+	uint64_t seed;
+	double tol;	/* negative: by dtype */
+};
+
+/* Reads up to the '>'; NULL, or what is wrong. */
+static const char *read_line(struct reader *r, const char *text, struct line *l)
 {
-	struct operand arg[32] = { 0 };
-	struct tensor out[64] = { { 0 } }, *outs[64];
-	uint64_t seed = 1;
-	struct call c = { .arg = arg, .out = outs, .seed = &seed };
-	double tol = -1;
+	struct call *c = &l->call;
 	char name[128];
 	int n = 0;
-	bool ok;
 
-	r->at = line;
+	*l = (struct line){ .call = { .arg = l->arg, .out = l->outs, .seed = &l->seed }, .seed = 1, .tol = -1 };
+	r->at = text;
 	if (take(r, "~"))
-		tol = strtod(r->at, (char **)&r->at);
-	if (sscanf(r->at, " %127s%n", name, &n) != 1 || !(c.op = op_find(name)))
+		l->tol = strtod(r->at, (char **)&r->at);
+	if (sscanf(r->at, " %127s%n", name, &n) != 1 || !(c->op = op_find(name)))
 		return "no such operator";
 	r->at += n;
-	while (take(r, ";") && !r->why && c.nargs < 32)
-		arg[c.nargs++] = read_operand(r);
+	while (take(r, ";") && !r->why && c->nargs < 32)
+		c->arg[c->nargs++] = read_operand(r);
 	if (!take(r, ">") || r->why)
 		return r->why ? r->why : "syntax";
-	if (c.nargs != op_nargs(c.op))
+	if (c->nargs != op_nargs(c->op))
 		return "number of arguments";
-	for (c.nouts = 0; c.nouts < op_nouts(c.op); c.nouts++)
-		outs[c.nouts] = &out[c.nouts];
-	ok = call_line(r, &c, err);
+	for (c->nouts = 0; c->nouts < op_nouts(c->op); c->nouts++)
+		l->outs[c->nouts] = &l->out[c->nouts];
+	return NULL;
+}
+
+/* NULL: as expected. */
+static const char *run_line(struct reader *r, const char *text, struct error *err)
+{
+	struct line l;
+	const char *wrong = read_line(r, text, &l);
+	bool ok;
+
+	if (wrong)
+		return wrong;
+	ok = call_line(r, &l.call, err);
 	if (take(r, "error"))
 		return ok ? "it ran, an error was expected" : NULL;
 	if (!ok)
 		return err->text;
 	space(r);
-	check_results(r, &c, tol);
+	check_results(r, &l.call, l.tol);
 	return r->why;
 }
 
@@ -378,4 +395,69 @@ void opcase_run(const char *path)
 	fclose(f);
 	assert_true(run > 0);
 	assert_int_equal(wrong, 0);
+}
+
+/* The first tensor among arguments, or in a list of them. */
+static const struct tensor *first_tensor(const struct operand *o, int n)
+{
+	const struct tensor *t = NULL;
+
+	for (int i = 0; i < n && !t; i++)
+		t = o[i].kind == ARG_VALUE ? o[i].tensor : o[i].kind == ARG_LIST ? first_tensor(o[i].list.at, o[i].list.n) : NULL;
+	return t;
+}
+
+static void change_dtype(struct operand *o, int n, enum dtype from, enum dtype to)
+{
+	for (int i = 0; i < n; i++) {
+		if (o[i].kind == ARG_VALUE && o[i].tensor->dtype == from)
+			o[i].tensor->dtype = to;
+		if (o[i].kind == ARG_LIST)
+			change_dtype(o[i].list.at, o[i].list.n, from, to);
+	}
+}
+
+/* Whether the row takes the line's types with one dtype in place of another. */
+static bool takes(struct reader *r, const char *text, enum dtype from, enum dtype to)
+{
+	struct line l;
+	struct error err = { 0 };
+
+	read_line(r, text, &l);
+	for (int i = 0; i < l.call.nargs; i++)
+		forget_data(r, &l.call.arg[i]);
+	change_dtype(l.arg, l.call.nargs, from, to);
+	l.call.scratch = &r->mem;
+	return l.call.op->shape(&l.call, &err);
+}
+
+void opcase_survey(const char *path, void (*seen)(const struct opcase *o, void *ctx), void *ctx)
+{
+	FILE *f = fopen(path, "r");
+	size_t cap = 0;
+	char *text = NULL;
+
+	assert_non_null(f);
+	while (getline(&text, &cap, f) > 0) {
+		struct reader r = { 0 };
+		struct line l;
+		struct opcase o = { 0 };
+		const struct tensor *first;
+
+		if (*text == '#' || *text == '\n')
+			continue;
+		assert_null(read_line(&r, text, &l));
+		o.op = l.call.op;
+		o.works = !take(&r, "error");
+		first = first_tensor(l.arg, l.call.nargs);
+		for (int t = 0; first && o.works && t < DTYPE_CODES; t++)
+			if (dtype_in(t, DTYPES_ALL) && takes(&r, text, first->dtype, t))
+				o.taken |= UINT32_C(1) << t;
+		if (first && o.works && first->dtype < DTYPE_CODES)
+			o.given = UINT32_C(1) << first->dtype;
+		seen(&o, ctx);
+		arena_free(&r.mem);
+	}
+	free(text);
+	fclose(f);
 }

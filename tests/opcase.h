@@ -11,7 +11,19 @@
 #ifndef TESTS_OPCASE_H
 #define TESTS_OPCASE_H
 
+#include "core/op/op.h"
+
 /* Runs every line of a file; fails the test with the first line that is wrong after printing all of them. */
 void opcase_run(const char *path);
+
+/* What a line says of its row. Sets of dtypes have a bit each. */
+struct opcase {
+	const struct op *op;
+	bool works;		/* results stand behind '>', no error */
+	uint32_t given;		/* the dtype of the first tensor argument, when it works */
+	uint32_t taken;		/* what the row takes in its place, by its shape rule, among DTYPES_ALL */
+};
+
+void opcase_survey(const char *path, void (*seen)(const struct opcase *o, void *ctx), void *ctx);
 
 #endif
