@@ -130,24 +130,27 @@ static void no_nameless_files(void)
 struct failing { const char *what; int call, arg; uint32_t bits; int why; bool named; const char *said; };
 
 static const struct failing failing[] = {
-	{ "write", SYS_write, 0, 0, ENOSPC, false, "out.pte: cannot write: No space left on device" },
-	{ "write", SYS_write, 0, 0, ENOSPC, true, "out.pte: cannot write: No space left on device" },
-	{ "fsync", SYS_fsync, 0, 0, EIO, false, "out.pte: cannot sync: Input/output error" },
-	{ "fsync", SYS_fsync, 0, 0, EIO, true, "out.pte: cannot sync: Input/output error" },
-	{ "linkat", SYS_linkat, 0, 0, EIO, false, "out.pte: cannot name the new file: Input/output error" },
-	{ "openat", SYS_openat, 2, O_CREAT, EROFS, true, "out.pte: cannot create a file beside it: Read-only file system" },
+	{ "write", SYS_write, 0, 0, ENOSPC, false, ": cannot write: No space left on device" },
+	{ "write", SYS_write, 0, 0, ENOSPC, true, ": cannot write: No space left on device" },
+	{ "fsync", SYS_fsync, 0, 0, EIO, false, ": cannot sync: Input/output error" },
+	{ "fsync", SYS_fsync, 0, 0, EIO, true, ": cannot sync: Input/output error" },
+	{ "linkat", SYS_linkat, 0, 0, EIO, false, ": cannot name the new file: Input/output error" },
+	{ "openat", SYS_openat, 2, O_CREAT, EROFS, true, ": cannot create a file beside it: Read-only file system" },
 	{ 0 },
 };
 
-/* 0: it failed as it should. */
-static int child_of_failing(const struct failing *f, bool replace)
+/* 0: it failed as it should, at the first file: data is written before the program. */
+static int child_of_failing(const struct failing *f, int ndata, bool replace)
 {
 	struct error err = { 0 };
 
 	if (f->named)
 		no_nameless_files();
 	let_fail(f->call, f->arg, f->bits, f->why);
-	return write_program(0, replace, &err) ? 1 : strcmp(err.text, f->said) ? 2 : 0;
+	if (write_program(ndata, replace, &err))
+		return 1;
+	return strncmp(err.text, ndata ? "out.base.ptd" : "out.pte", strcspn(err.text, ":")) ||
+		strcmp(strchr(err.text, ':'), f->said) ? 2 : 0;
 }
 
 static int status_of(pid_t pid)
@@ -161,18 +164,22 @@ static int status_of(pid_t pid)
 static void a_call_that_fails_leaves_things_as_they_were(void **state)
 {
 	for (const struct failing *f = failing; f->what; f++)
-		for (int replace = 0; replace < 2; replace++) {
+		for (int way = 0; way < 4; way++) {
+			int ndata = way / 2, replace = way % 2;
 			bool half = false;
 			pid_t pid;
 
 			empty_folder();
-			if (replace)
+			if (replace) {
 				put_old("out.pte");
+				put_old("out.base.ptd");
+			}
 			pid = fork();
 			if (!pid)
-				_exit(child_of_failing(f, replace));
+				_exit(child_of_failing(f, ndata, replace));
 			assert_int_equal(status_of(pid), 0);
 			assert_int_equal(program_content("out.pte"), replace ? OLD : ABSENT);
+			assert_int_equal(data_content("out.base.ptd"), replace ? OLD : ABSENT);
 			assert_int_equal(others(&half), 0);
 		}
 }
