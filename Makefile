@@ -81,6 +81,14 @@ monkey: all $(B)/tests/tool_make $(B)/tests/tool_monkey
 monkey-asan:
 	+@$(MAKE) --no-print-directory B=$(B)/asan OPT=-O1 SAN="-fsanitize=address,undefined -fno-omit-frame-pointer -Wno-format-truncation" monkey
 
+# Damaged copies, optimised: what is written runs in the stock runtime if the copy does.
+mutated: all tools
+	@[ -x $(B)/etrun/etrun ] || sh $(CASES)/../tools/build-etrun $(B)/etrun
+	python3 tests/mutated.py --etinspect $(B)/etinspect --etrun $(B)/etrun/etrun --mutate $(B)/tests/tool_mutate 1 3000 \
+		$(addprefix $(CASES)/,models/lenet/portable.pte models/encoder_layer/portable.pte models/kv_cache/portable.pte \
+		models/lstm/xnnpack.pte models/pt2e_static_conv/portable.pte seed/weight_norm_conv1d_stack/xnnpack.pte \
+		seed/tied_embedding/portable.pte ops/dyn_view/portable.pte)
+
 install: all
 	install -D -m 755 $(B)/etinspect $(DESTDIR)$(PREFIX)/bin/etinspect
 	$(B)/etinspect --manual >$(B)/etinspect.1
