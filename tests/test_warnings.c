@@ -592,9 +592,9 @@ static void a_window_of_one_element(void **state)
 
 enum { MOST = 256 };
 
-/* x + a + b + c, each of n numbers: 0, 1, 2, ... with the numbers given in place `at`. Our own writer stores
+/* x + a + b + c, or x modulo them, which XNNPACK has not; each of n numbers: 0, 1, 2, ... with the numbers given in place `at`. Our own writer stores
  * equal bytes once, so they are made equal in the file. */
-static struct rig *sums(int n, int at, const float *number)
+static struct rig *sums(bool add, int n, int at, const float *number)
 {
 	struct rig *r = rig_new();
 	int x = maker_planned(r->m, DTYPE_F32, 1, 0, SHAPE(n)), one = maker_int(r->m, 1), last = x;
@@ -609,7 +609,10 @@ static struct rig *sums(int n, int at, const float *number)
 		for (int j = 0; j < n; j++)
 			data[i][j] = (float)(j + i * MOST);
 		k = maker_constant(r->m, DTYPE_F32, data[i], SHAPE(n));
-		maker_call(r->m, "aten::add.out", LIST(last, k, one, y, y));
+		if (add)
+			maker_call(r->m, "aten::add.out", LIST(last, k, one, y, y));
+		else
+			maker_call(r->m, "aten::fmod.Tensor_out", LIST(last, k, y, y));
 		last = y;
 	}
 	maker_out(r->m, last);
@@ -630,14 +633,35 @@ static struct rig *sums(int n, int at, const float *number)
 
 static void bytes_that_are_stored_twice(void **state)
 {
-	struct rig *r = sums(MOST, 100, (const float[]){ 5, 6, 5 });	/* in no sample */
+	struct rig *r = sums(true, MOST, 100, (const float[]){ 5, 6, 5 });	/* in no sample */
 
 	warns(r, "duplicate_bytes", "forward/2", "constant2, 1024 bytes, is stored a second time: constant0 of forward/0");
 	rig_free(r);
-	r = sums(MOST, 0, (const float[]){ 5, 5, 5 });
+	r = sums(true, MOST, 0, (const float[]){ 5, 5, 5 });
 	assert_int_equal(look(r)->nwarnings, 2);
 	rig_free(r);
-	is_silent(sums(MOST - 1, 0, (const float[]){ 5, 5, 5 }));	/* too small to matter */
+	is_silent(sums(true, MOST - 1, 0, (const float[]){ 5, 5, 5 }));	/* too small to matter */
+}
+
+/* No node of it can be partitioned, and still partitioning writes it anew. */
+static void bytes_that_are_stored_twice_go(void **state)
+{
+	for (int copies = 0; copies < 2; copies++) {
+		struct rig *r = sums(false, MOST, 0, copies ? (const float[]){ 5, 5, 5 } : (const float[]){ 5, 6, 7 });
+		bool changed;
+
+		look(r);
+		assert_true(session_apply(r->s, APPLY_PARTITION, &changed, &r->err));
+		assert_int_equal(changed, copies);
+		assert_true(session_emit(r->s, r->s->current, &r->err));
+		assert_int_equal(session_version(r->s)->emitted.tensor_bytes, copies ? 1024 : 3072);
+		if (copies)
+			assert_true(session_version(r->s)->emitted.program.bytes + 2048 <= r->s->program->file.bytes);
+		assert_int_equal(session_version(r->s)->emitted.nlost, 0);
+		assert_true(session_apply(r->s, APPLY_PARTITION, &changed, &r->err));
+		assert_false(changed);
+		rig_free(r);
+	}
 }
 
 int main(int argc, char **argv)
@@ -652,7 +676,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(integers_without_their_sign),
 		cmocka_unit_test(constants_that_were_freed), cmocka_unit_test(delegates_that_nobody_reads),
 		cmocka_unit_test(a_kernel_that_nobody_knows), cmocka_unit_test(a_window_of_one_element),
-		cmocka_unit_test(bytes_that_are_stored_twice),
+		cmocka_unit_test(bytes_that_are_stored_twice), cmocka_unit_test(bytes_that_are_stored_twice_go),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "--worker"))

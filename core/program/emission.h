@@ -26,7 +26,7 @@ struct emission {
 	bool *named_needed;		/* and one that is kept */
 	uint64_t blob_bytes;		/* constants inside the blobs of kept delegates */
 	struct map counted;		/* those blobs, by pointer */
-	bool changed;			/* a method is not as filed: tables are written anew */
+	bool changed;			/* tables are written anew: a method is not as filed, or that was asked for */
 };
 
 enum place_kind {

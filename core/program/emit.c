@@ -356,9 +356,9 @@ static bool emit_changed(struct emission *e, struct emitted *out, struct graph *
 	return true;
 }
 
-bool program_emit(struct emitted *out, const struct program *p, struct graph *const *method, struct error *err)
+static bool emit_all(struct emitted *out, const struct program *p, struct graph *const *method, bool anew, struct error *err)
 {
-	struct emission e = { .mem = &out->mem, .p = p };
+	struct emission e = { .mem = &out->mem, .p = p, .changed = anew };
 	struct pte_image image = { 0 };
 	bool ok;
 
@@ -379,6 +379,16 @@ bool program_emit(struct emitted *out, const struct program *p, struct graph *co
 	if (!ok)
 		emitted_free(out);
 	return ok;
+}
+
+bool program_emit(struct emitted *out, const struct program *p, struct graph *const *method, struct error *err)
+{
+	return emit_all(out, p, method, false, err);
+}
+
+bool program_emit_anew(struct emitted *out, const struct program *p, struct error *err)
+{
+	return emit_all(out, p, p->method, true, err);
 }
 
 void emitted_free(struct emitted *e)

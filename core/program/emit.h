@@ -39,6 +39,8 @@ struct emitted {
 /* method[i]: the graph for plan i; the program's own graph (p->method[i]) means: unchanged. When nothing
  * changed the output is the input, byte for byte. */
 bool program_emit(struct emitted *out, const struct program *p, struct graph *const *method, struct error *err);
+/* All methods unchanged, but the file written anew: each content is stored once. */
+bool program_emit_anew(struct emitted *out, const struct program *p, struct error *err);
 void emitted_free(struct emitted *e);
 
 /* Writes it: PATH, and changed data files as <stem of PATH>.<name>.ptd. All or nothing. */

@@ -190,7 +190,7 @@ static void warn_of_copies(struct making_facts *m)
 	twice = weights_stored_twice(p, m->s->method, m->s->at, &m->scratch, &n);
 	for (int i = 0; i < n; i++)
 		warn(m, row_of(m, twice[i].reader), "duplicate_bytes", arena_printf(m->mem, "%s, %zu bytes, is stored a second time: "
-			"%s of %s is the same bytes; written anew by --apply and -o, they are stored once", twice[i].again->name, twice[i].again->bytes, twice[i].first->name,
+			"%s of %s is the same bytes; written anew with --apply partition, they are stored once", twice[i].again->name, twice[i].again->bytes, twice[i].first->name,
 			node_id(twice[i].first_method, twice[i].first_reader, id, sizeof id)));
 }
 

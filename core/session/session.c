@@ -1,4 +1,5 @@
 #include "core/session/session_parts.h"
+#include "core/session/weights.h"
 
 #include "core/op/op.h"
 #include "core/pass/partition.h"
@@ -277,11 +278,45 @@ static bool settle(struct graph **clone, struct graph *const *from, int n)
 	return changed;
 }
 
+static bool has_copies(struct session *s)
+{
+	struct arena mem = { 0 };
+	int n = 0;
+
+	for (int m = 0; m < s->program->nmethods && !n; m++)
+		weights_stored_twice(s->program, s->program->method, m, &mem, &n);
+	arena_free(&mem);
+	return n > 0;
+}
+
+/* A program that needs no other partition may still hold weights twice; written anew, it holds them once. */
+static bool store_once(struct session *s, struct version *made)
+{
+	enum { WORTH = 1024 };
+
+	*made = (struct version){ .method = s->program->method, .applied = steps[APPLY_PARTITION].name };
+	made->has_emitted = has_copies(s) && program_emit_anew(&made->emitted, s->program, NULL);
+	if (made->has_emitted && made->emitted.program.bytes + WORTH <= s->program->file.bytes)
+		return true;
+	if (made->has_emitted)
+		emitted_free(&made->emitted);
+	return false;
+}
+
+static void push_applied(struct session *s, struct version made)
+{
+	while (s->nversions > s->current + 1)
+		drop_version(s);
+	forget_runs(s, s->nversions);
+	push_version(s, made);
+	s->current++;
+}
+
 bool session_apply(struct session *s, enum apply_step step, bool *changed, struct error *err)
 {
 	int n = s->program->nmethods;
 	struct graph **clone = arena_array(&s->mem, (size_t)n, sizeof *clone);
-	struct version *v = session_version(s);
+	struct version *v = session_version(s), made;
 
 	*changed = false;
 	if (!session_plan(s, s->current, err))
@@ -294,15 +329,13 @@ bool session_apply(struct session *s, enum apply_step step, bool *changed, struc
 		return false;
 	}
 	*changed = settle(clone, v->method, n);
-	if (!*changed)
-		return true;
-	for (int m = 0; m < n; m++)
+	for (int m = 0; *changed && m < n; m++)
 		clone[m]->work = NULL;
-	while (s->nversions > s->current + 1)
-		drop_version(s);
-	forget_runs(s, s->nversions);
-	push_version(s, (struct version){ .method = clone, .applied = steps[step].name });
-	s->current++;
+	made = (struct version){ .method = clone, .applied = steps[step].name };
+	if (!*changed && step == APPLY_PARTITION && !s->current)
+		*changed = store_once(s, &made);
+	if (*changed)
+		push_applied(s, made);
 	return true;
 }
 
