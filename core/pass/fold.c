@@ -98,23 +98,28 @@ struct applying {
 	int tensors;			/* different ones */
 };
 
+static void add_stored(struct applying *a, const struct stored *what)
+{
+	const struct candidate *c = &a->f->list.at[what->candidate];
+	struct folded x = { .what = *what, .home = c->home };
+
+	x.name = folded_name(a->f, c, what->value, &a->mem);
+	vec_push(&a->mem, &a->list, x);
+}
+
 static bool add_group(struct applying *a, int group)
 {
 	struct balance b;
+	bool ok;
 
 	weigh(a->f, group, &b);
-	if (!balance_fits(&b))
-		return error_set(a->err, ERROR_REFUSED,
-			"these folds would store %llu bytes and erase %llu: others of the same constants are not marked",
-				 (unsigned long long)b.added, (unsigned long long)b.erased);
-	for (int i = 0; i < b.stored.n; i++) {
-		const struct candidate *c = &a->f->list.at[b.stored.at[i].candidate];
-		struct folded x = { .what = b.stored.at[i], .home = c->home };
-
-		x.name = folded_name(a->f, c, x.what.value, &a->mem);
-		vec_push(&a->mem, &a->list, x);
-	}
-	return true;
+	ok = balance_fits(&b) || error_set(a->err, ERROR_REFUSED,
+		"these folds would store %llu bytes and erase %llu: others of the same constants are not marked",
+		(unsigned long long)b.added, (unsigned long long)b.erased);
+	for (int i = 0; ok && i < b.stored.n; i++)
+		add_stored(a, &b.stored.at[i]);
+	balance_free(&b);
+	return ok;
 }
 
 /* Computes what a method stores first; equal expressions of later methods take its bytes. */

@@ -31,7 +31,7 @@ static void add_stored(struct weighing *w, int method, int candidate, struct val
 	const char *d = expression_digest(w->f, method, v);
 
 	w->f->trace[method].stored[v->id] = true;
-	vec_push(&w->f->mem, &w->b->stored, ((struct stored){ method, v, d, candidate }));
+	vec_push(&w->b->mem, &w->b->stored, ((struct stored){ method, v, d, candidate }));
 	if (map_get(&w->seen, d, 64))
 		return;
 	map_put(&w->seen, &w->mem, d, 64, w);
@@ -136,6 +136,11 @@ void weigh(struct folding *f, int group, struct balance *b)
 		settle_node(&w, &w.node.at[i]);
 	count_erased(&w, group);
 	let_go(&w);
+}
+
+void balance_free(struct balance *b)
+{
+	arena_free(&b->mem);
 }
 
 /* Across methods a fold has to pay: it costs the other methods their own decision. */
@@ -307,17 +312,21 @@ static struct candidate *first_active(struct folding *f, int group)
 	return NULL;
 }
 
+/* Whether the active members fit together; b is for telling why not, and holds no list of tensors. */
+static bool fits(struct folding *f, int group, struct balance *b)
+{
+	weigh(f, group, b);
+	balance_free(b);
+	return balance_fits(b);
+}
+
 /* Takes out the dearest until the others fit. */
 static void thin_out(struct folding *f, int group)
 {
 	struct balance b;
 
-	while (first_active(f, group)) {
-		weigh(f, group, &b);
-		if (balance_fits(&b))
-			return;
+	while (first_active(f, group) && !fits(f, group, &b))
 		drop(f, dearest(f, group), &b);
-	}
 }
 
 /* What was taken out too early comes back, one by one: the dearest of all may cost nothing beside those that are left,
@@ -333,8 +342,7 @@ static bool take_back(struct folding *f, int group)
 		if (c->active)
 			continue;
 		c->active = true;
-		weigh(f, group, &b);
-		if (balance_fits(&b)) {
+		if (fits(f, group, &b)) {
 			c->code = c->text = NULL;
 			c->added = c->erased = 0;
 			any = true;
@@ -353,12 +361,11 @@ static void decide_group(struct folding *f, int group)
 	thin_out(f, group);
 	while (take_back(f, group))
 		;
-	weigh(f, group, &b);
 	first = first_active(f, group);
-	if (!first)
-		return;
-	first->added = b.added;
-	first->erased = b.erased;
+	if (first && fits(f, group, &b)) {
+		first->added = b.added;
+		first->erased = b.erased;
+	}
 }
 
 /* In a data file a tensor is found by name alone: two that would have the same one both stay as they are. */

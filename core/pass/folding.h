@@ -73,6 +73,7 @@ struct folding {
 struct stored { int method; struct value *value; const char *digest; int candidate; };
 
 struct balance {
+	struct arena mem;
 	vec(struct stored) stored;
 	uint64_t added, erased;		/* equal expressions once; sources that nobody reads any more */
 	bool across;
@@ -99,6 +100,7 @@ const char *folded_name(struct folding *f, const struct candidate *c, const stru
 
 /* fold_decide.c: weighs the active members of a group; then settles which of them fold. */
 void weigh(struct folding *f, int group, struct balance *b);
+void balance_free(struct balance *b);
 bool balance_fits(const struct balance *b);
 void folding_decide(struct folding *f);
 
