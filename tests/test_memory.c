@@ -134,7 +134,7 @@ static void random_plans(void **state)
 
 	srand(7);
 	for (int round = 0; round < 60; round++) {
-		int n = 1 + rand() % N;
+		int n = 1 + (int)((unsigned)rand() % N);
 		size_t arena;
 
 		for (int i = 0; i < n; i++) {
