@@ -7,13 +7,16 @@ Needs torch, executorch and transformers (those that exportcase.py names, and an
 them). Each case is FOLDER/architectures/NAME; one that is there already is left as it is. Exit 1 when one does
 not export.
 """
-import argparse, contextlib, fnmatch, importlib.util, os, sys
+import sys
 
 import torch
 from torch import nn
 from torch.export import Dim
 from torch.nn import functional as F
 from torch.nn.utils.parametrizations import weight_norm
+
+import exporting
+from exporting import tokens
 
 MADE = {}
 
@@ -24,10 +27,6 @@ def architecture(what, *inputs, dynamic=None):
         MADE[f.__name__] = (what, f, inputs, dynamic)
         return f
     return keep
-
-
-def tokens(*shape, n=64):
-    return lambda: torch.randint(0, n, shape)
 
 
 # Convolutional networks, in plain torch
@@ -370,33 +369,9 @@ def whisper_encoder():
 
 def export(case, root, name):
     what, make, inputs, dynamic = MADE[name]
-    torch.manual_seed(0)
     module = make().eval()
-    for p in module.parameters():
-        p.requires_grad_(False)
-    args = tuple(i() if callable(i) else torch.randn(*i) for i in inputs)
+    args = exporting.example(module, inputs)
     case(root, name, what, module, args, dynamic=(dynamic,) if dynamic else None)
 
 
-def main():
-    p = argparse.ArgumentParser()
-    p.add_argument('--exportcase', default=os.environ.get('EXPORTCASE'))
-    p.add_argument('folder')
-    p.add_argument('patterns', nargs='*', default=['*'])
-    opt = p.parse_args()
-    spec = importlib.util.spec_from_file_location('exportcase', opt.exportcase)
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    root, failed = os.path.join(opt.folder, 'architectures'), []
-    for name in MADE:
-        if not any(fnmatch.fnmatch(name, q) for q in opt.patterns) or os.path.exists(os.path.join(root, name, 'case.json')):
-            continue
-        try:
-            export(tool.case, root, name)
-        except Exception as e:
-            failed.append(name)
-            print(f'{name} does not export: {type(e).__name__}: {str(e)[:300]}', file=sys.stderr)
-    return 1 if failed else 0
-
-
-sys.exit(main())
+sys.exit(exporting.main(__doc__, 'architectures', MADE, export))

@@ -6,7 +6,7 @@
 Needs what exportcase.py names, torchao and transformers; all ten take 3 GB and some minutes. Each case is
 FOLDER/larger/NAME; one that is there already is left as it is. Exit 1 when one does not export.
 """
-import argparse, fnmatch, importlib.util, math, os, sys
+import math, sys
 
 import torch
 from torch import nn
@@ -14,19 +14,18 @@ from torch.export import Dim, export
 from torch.nn import functional as F
 from torch.nn.utils.parametrizations import weight_norm
 
+import exporting
+from exporting import tokens
+
 MADE = {}
 
 
-def larger(what, *inputs, dynamic=None, tolerance=1e-3, strict=False):
-    """The function below gives the module, or (module, function that gives the exported program)."""
+def larger(what, *inputs, dynamic=None, tolerance=1e-3):
+    """The function below gives the module: inputs are its examples, or shapes of random ones."""
     def keep(f):
         MADE[f.__name__] = dict(what=what, make=f, inputs=inputs, dynamic=dynamic, tolerance=tolerance)
         return f
     return keep
-
-
-def tokens(*shape, n):
-    return lambda: torch.randint(0, n, shape)
 
 
 class Of(nn.Module):
@@ -260,33 +259,9 @@ def llama_int4():
 
 def write_case(case, root, name):
     made = MADE[name]
-    torch.manual_seed(0)
     module = made['make']()
-    for p in module.parameters():
-        p.requires_grad_(False)
-    args = tuple(i() if callable(i) else torch.randn(*i) for i in made['inputs'])
+    args = exporting.example(module, made['inputs'])
     case(root, name, made['what'], module, args, dynamic=made['dynamic'], tol=made['tolerance'])
 
 
-def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument('--exportcase', default=os.environ.get('EXPORTCASE'))
-    p.add_argument('folder')
-    p.add_argument('patterns', nargs='*', default=['*'])
-    opt = p.parse_args()
-    spec = importlib.util.spec_from_file_location('exportcase', opt.exportcase)
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    root, failed = os.path.join(opt.folder, 'larger'), []
-    for name in MADE:
-        if not any(fnmatch.fnmatch(name, q) for q in opt.patterns) or os.path.exists(os.path.join(root, name, 'case.json')):
-            continue
-        try:
-            write_case(tool.case, root, name)
-        except Exception as e:
-            failed.append(name)
-            print(f'{name} does not export: {type(e).__name__}: {str(e)[:300]}', file=sys.stderr)
-    return 1 if failed else 0
-
-
-sys.exit(main())
+sys.exit(exporting.main(__doc__, 'larger', MADE, write_case))
