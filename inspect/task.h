@@ -1,4 +1,4 @@
-/* task.h - one piece of long work in a thread of its own, so that the pages live on: opening, editing, writing.
+/* task.h - one piece of long work in a thread of its own, so that the pages live on: editing, writing.
  *
  * The work may touch nothing that the pages look at: it is given a draft of the session (session_draft). Poll
  * task_fd; when it is readable the work has ended, and task_end gives its result. */

@@ -1,0 +1,68 @@
+/* tui_parts.h - what the parts of the terminal share. tui.c goes from page to page, takes keys and draws; tui_edit.c
+ * edits and writes, in a thread beside the pages. */
+#ifndef INSPECT_TUI_PARTS_H
+#define INSPECT_TUI_PARTS_H
+
+#include "inspect/background.h"
+#include "inspect/config.h"
+#include "inspect/edits.h"
+#include "inspect/prompt.h"
+#include "inspect/task.h"
+#include "inspect/tui.h"
+#include "views/screen.h"
+
+enum { HISTORY = 64 };
+
+struct place { enum page_index page; int method; char id[256]; };
+
+/* An edit, or the writing of the current version, in a thread. */
+struct draft {
+	struct session *s;		/* NULL: none */
+	enum apply_step step[3];
+	int nsteps;			/* 0: it is written */
+	const char *nothing;		/* what to say when nothing came of it */
+	char path[1024];
+};
+
+struct tui {
+	struct session *s;
+	struct ui ui;
+	struct page page[PAGES];
+	enum page_index at;
+	struct place history[HISTORY];
+	int nhistory;
+	struct edits edits;
+	struct background run;
+	struct task task;
+	struct draft draft;
+	struct prompt prompt;
+	struct config config;
+	char search[256], message[512], write_to[1024];
+	bool bad, quit, timing;	/* timing: what runs in the background is a bench */
+};
+
+/* tui.c */
+void tui_say(struct tui *t, bool bad, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+struct page *tui_here(struct tui *t);
+void tui_rebuild(struct tui *t);	/* the page that is shown */
+
+/* tui_edit.c: the requests; each says what came of it. */
+void tui_apply_fold(struct tui *t);
+void tui_apply_linear(struct tui *t);
+void tui_apply_partition(struct tui *t);
+void tui_apply_all(struct tui *t);
+void tui_apply_marked(struct tui *t);
+void tui_mark(struct tui *t);
+void tui_step_back(struct tui *t);
+void tui_step_forth(struct tui *t);
+void tui_ask_write(struct tui *t);
+/* False, and said: something runs that an edit would pull the ground from under. Ends a comparison. */
+bool tui_may_edit(struct tui *t);
+/* The thread has ended: takes over what it made. */
+void tui_end_draft(struct tui *t);
+/* What the comparison after an edit gave, once all of it has ended. */
+void tui_say_compared(struct tui *t);
+/* On the way out, when a thread may still be at work. */
+void tui_leave_draft(struct tui *t, int status);
+
+#endif
