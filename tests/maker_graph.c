@@ -18,7 +18,7 @@ static void copy_size(const struct value *v, int32_t *size)
 		size[d] = (int32_t)v->size[d];
 }
 
-/* Bytes that another value has already are not stored again: their number + 1. */
+/* Where the bytes of v are stored, as number + 1; 0: nowhere yet. */
 static uintptr_t *place_of(struct making *k, const struct value *v)
 {
 	struct { const void *data; size_t bytes; } key = { v->data, v->bytes };
@@ -31,40 +31,35 @@ static uintptr_t *place_of(struct making *k, const struct value *v)
 	return place;
 }
 
+/* Tensor `at` was just made of v and its bytes stored, the last of *stored: they go if another value has them. */
+static int share(struct making *k, const struct value *v, int at, int *stored)
+{
+	uintptr_t *place = place_of(k, v);
+	struct pte_tensor *t = maker_tensor(k->m, at);
+
+	if (*place) {
+		--*stored;
+		t->data_index = (uint32_t)*place - 1;
+	}
+	*place = t->data_index + 1;
+	t->has_extra = true;
+	t->name = v->name;
+	return at;
+}
+
 static int make_constant(struct making *k, const struct value *v, const int32_t *size)
 {
-	uintptr_t *place;
-	int at;
-
 	if (v->home != HOME_PROGRAM)
 		return maker_external(k->m, v->dtype, v->name, v->rank, size);
-	place = place_of(k, v);
-	at = maker_constant(k->m, v->dtype, v->data, v->rank, size);
-	if (*place) {
-		k->m->constant.n--;
-		maker_tensor(k->m, at)->data_index = (uint32_t)*place - 1;
-	}
-	*place = maker_tensor(k->m, at)->data_index + 1;
-	maker_tensor(k->m, at)->has_extra = true;
-	maker_tensor(k->m, at)->name = v->name;
-	return at;
+	return share(k, v, maker_constant(k->m, v->dtype, v->data, v->rank, size), &k->m->constant.n);
 }
 
 static int make_state(struct making *k, const struct value *v, const int32_t *size)
 {
-	uintptr_t *place = place_of(k, v);
-	int at = maker_mutable(k->m, v->dtype, v->data, MEMORY_OF_STATE, (uint64_t)v->state_slot * STATE_ROOM, v->rank,
-			       size);
+	uint64_t offset = (uint64_t)v->state_slot * STATE_ROOM;
 
 	assert_true(v->bytes <= STATE_ROOM);
-	if (*place) {
-		k->m->mutable.n--;
-		maker_tensor(k->m, at)->data_index = (uint32_t)*place - 1;
-	}
-	*place = maker_tensor(k->m, at)->data_index + 1;
-	maker_tensor(k->m, at)->has_extra = true;
-	maker_tensor(k->m, at)->name = v->name;
-	return at;
+	return share(k, v, maker_mutable(k->m, v->dtype, v->data, MEMORY_OF_STATE, offset, v->rank, size), &k->m->mutable.n);
 }
 
 static int make_value(struct making *k, const struct value *v)
