@@ -90,7 +90,6 @@ static bool bind_steps(struct exec *e, struct error *err)
 			return false;
 		s->call.seed = &e->seed;
 		map_put(&e->step_of, &e->mem, &s->node, sizeof s->node, s);
-		map_put(&e->step_of, &e->mem, &s->node, sizeof s->node, s);
 		for (int k = 0; s->live && k < s->nargs; k++)
 			if (s->value[k])
 				s->arg[k] = e->tensor[s->value[k]->id];

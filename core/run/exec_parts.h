@@ -6,7 +6,6 @@
 #define CORE_RUN_EXEC_PARTS_H
 
 #include "core/base/map.h"
-#include "core/base/map.h"
 #include "core/graph/units.h"
 #include "core/run/exec.h"
 #include "core/xnn/live.h"

@@ -1,6 +1,6 @@
 /* worker.h - runs in a child: our own executable, started again with --worker.
  *
- * The parent owns no threads and no XNNPACK; a child that crashes, hangs or is stopped costs one failed row. A
+ * The parent runs no model and no XNNPACK; a child that crashes, hangs or is stopped costs one failed row. A
  * job names a program (a path, or a descriptor with emitted bytes), a method, an engine and how often; the child
  * opens, lifts and runs it, and sends progress and one result over a socket. The child is in a process group of
  * its own, so that a Ctrl-C reaches the parent alone, and dies when the parent dies. */

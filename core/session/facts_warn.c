@@ -188,10 +188,13 @@ static void warn_of_copies(struct making_facts *m)
 	if (m->s->plan != &p->pte.plan[m->s->at])
 		return;
 	twice = weights_stored_twice(p, m->s->method, m->s->at, &m->scratch, &n);
-	for (int i = 0; i < n; i++)
-		warn(m, row_of(m, twice[i].reader), "duplicate_bytes", arena_printf(m->mem, "%s, %zu bytes, is stored a second time: "
-			"%s of %s is the same bytes; written anew with --apply partition, they are stored once", twice[i].again->name, twice[i].again->bytes, twice[i].first->name,
-			node_id(twice[i].first_method, twice[i].first_reader, id, sizeof id)));
+	for (int i = 0; i < n; i++) {
+		const struct stored_twice *t = &twice[i];
+
+		warn(m, row_of(m, t->reader), "duplicate_bytes", arena_printf(m->mem, "%s, %zu bytes, is stored a second time: "
+			"%s of %s is the same bytes; written anew with --apply partition, they are stored once", t->again->name,
+			t->again->bytes, t->first->name, node_id(t->first_method, t->first_reader, id, sizeof id)));
+	}
 }
 
 void facts_find_warnings(struct making_facts *m)

@@ -12,8 +12,8 @@
 /* Adds the nodes to g, each with group and origin {.., dnode}. arg[i]: the value of external id i for inputs; for
  * outputs the made value is put there. type[i]: the tensor that argument i is in the file, for outputs in another
  * dim order or of rank 0. Each output is a value of its own, made in the group. Node types that cannot be raised
- * (SDPA, ArgMaxPooling2d) become opaque nodes. as_meant: doubtful nodes (doubt.h) as the program said. Fails, and leaves g as it was, when the graph and the arguments of the
- * call contradict each other. */
+ * (SDPA, ArgMaxPooling2d) become opaque nodes. as_meant: doubtful nodes (doubt.h) as the program said. Fails, and
+ * leaves g as it was, when the graph and the arguments of the call contradict each other. */
 bool xnn_raise(struct graph *g, const struct xgraph *x, struct value **arg, const struct pte_tensor *const *type,
 	       int nargs, int group, struct origin origin, bool as_meant, struct error *err);
 
