@@ -135,6 +135,6 @@ deps:
 		$(SUDO) $(APT) update; $(SUDO) $(APT) install --no-install-recommends -t trixie $(XNNPACK); \
 	else $(SUDO) $(APT) install --no-install-recommends $(XNNPACK); fi
 
-.PHONY: all run check tap conformance architectures speed latency asan tools mutate monkey monkey-asan install clean deps
+.PHONY: all run check tap conformance architectures speed latency asan tools mutate mutated monkey monkey-asan install clean deps
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -79,7 +79,7 @@ waits 'slow'
 keys q
 rm etinspect/config
 
-# The manual has every option of --help and every request, and is clean roff.
+# The manual has every option of --help, and is clean roff.
 "$et" --manual >etinspect.1
 missing=
 for o in $("$et" --help | grep -o '^  \(-., \)\?--[a-z-]*' | grep -o -- '--.*'); do
