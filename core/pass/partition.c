@@ -46,7 +46,7 @@ static bool may_fetch(const struct assign *x, const struct node *n, const struct
 }
 
 
-/* Levels that are exactly one filed group keep it; the others get -1. */
+/* Levels that are exactly one filed group keep it; the others, and empty ones, get -1. */
 static void keep_filed(struct assign *x)
 {
 	const struct graph *g = x->m->g;
@@ -67,8 +67,8 @@ static void keep_filed(struct assign *x)
 	for (int l = 0; l < x->m->nlevels; l++) {
 		int group = x->group[l];
 
-		if (group >= 0 && (in_group[group] != in_level[l] || g->group[group].filed < 0 ||
-				   g->group[group].changed))
+		if (!in_level[l] || (group >= 0 && (in_group[group] != in_level[l] || g->group[group].filed < 0 ||
+				   g->group[group].changed)))
 			x->group[l] = -1;
 	}
 }

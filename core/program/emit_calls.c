@@ -11,6 +11,11 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static int calls_in_file(const struct pte_plan *filed)
+{
+	return filed->nchains ? filed->chain[0].ninstructions : 0;
+}
+
 /* Called behind the unit's emission: an elided view has no call, and its handle goes. */
 void emit_calls_note(struct method_out *m, const struct unit *u)
 {
@@ -22,7 +27,7 @@ void emit_calls_note(struct method_out *m, const struct unit *u)
 	for (int i = 0; i < u->nnodes; i++) {
 		const struct origin *o = &u->node[i]->origin;
 
-		if (o->kind != ORIGIN_VIEW && !o->chain && o->instruction >= 0)
+		if (o->kind != ORIGIN_VIEW && !o->chain && o->instruction >= 0 && o->instruction < calls_in_file(m->filed))
 			from.was[n++] = o->instruction;
 	}
 	qsort(from.was, (size_t)n, sizeof *from.was, by_number);
@@ -34,7 +39,7 @@ void emit_calls_note(struct method_out *m, const struct unit *u)
 
 void emit_calls_map(struct method_out *m, struct call_map *map)
 {
-	int filed = m->filed->nchains ? m->filed->chain[0].ninstructions : 0;
+	int filed = calls_in_file(m->filed);
 	bool *there = arena_array(m->e->mem, (size_t)filed, sizeof *there);
 
 	*map = (struct call_map){ .method = m->filed->name, .call = m->from.at, .ncalls = m->from.n,
