@@ -60,9 +60,10 @@ latency: all
 	@[ -x $(B)/etrun/etrun ] || sh $(CASES)/../tools/build-etrun $(B)/etrun
 	python3 tests/latency.py --etinspect $(B)/etinspect --etrun $(B)/etrun/etrun $(CASES) $(addprefix --only ,$(ONLY))
 
-# The same program and tests under AddressSanitizer and UBSan.
+# The same program and tests under AddressSanitizer and UBSan; either ends the program at its first complaint.
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -Wno-format-truncation
 asan:
-	+@$(MAKE) --no-print-directory B=$(B)/asan OPT=-O1 SAN="-fsanitize=address,undefined -fno-omit-frame-pointer -Wno-format-truncation" tap tools mutate
+	+@$(MAKE) --no-print-directory B=$(B)/asan OPT=-O1 SAN="$(SANITIZE)" tap tools mutate
 
 tools: $(TOOLS)
 
@@ -79,7 +80,7 @@ monkey: all $(B)/tests/tool_make $(B)/tests/tool_monkey
 	done
 
 monkey-asan:
-	+@$(MAKE) --no-print-directory B=$(B)/asan OPT=-O1 SAN="-fsanitize=address,undefined -fno-omit-frame-pointer -Wno-format-truncation" monkey
+	+@$(MAKE) --no-print-directory B=$(B)/asan OPT=-O1 SAN="$(SANITIZE)" monkey
 
 # Damaged copies, optimised: what is written runs in the stock runtime if the copy does.
 mutated: all tools
