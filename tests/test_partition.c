@@ -183,6 +183,25 @@ static void filed_delegates_stay_where_nothing_is_gained(void **state)
 	lab_free(lab);
 }
 
+/* c might as well run in the later delegate, and the view beside it: that leaves out no call less. */
+static void an_elided_view_between_filed_delegates_moves_nothing(void **state)
+{
+	LAB;
+	struct value *x = lab_input(lab, F, SIZES(3)), *a = RELU(x), *c = lab_node(lab, "aten.tanh.default", V(x));
+	struct value *v = lab_node(lab, "aten.view_copy.default", V(c), INTS(1, 3)), *b = lab_node(lab, "aten.add.Tensor", V(RELU(v)), V(SUM(a)), I(1));
+	int one = graph_add_group(lab->g, 0), two = graph_add_group(lab->g, 1);
+
+	lab_output(lab, b);
+	a->def->group = c->def->group = one;
+	v->def->origin.kind = ORIGIN_VIEW;
+	b->def->group = b->def->arg[0].value->def->group = two;
+	apply(lab);
+	assert_int_equal(c->def->group, one);
+	assert_int_equal(v->def->group, -1);
+	assert_false(lab->g->group[one].changed || lab->g->group[two].changed);
+	lab_free(lab);
+}
+
 static void a_filed_delegate_that_gains_nothing_keeps_its_bytes(void **state)
 {
 	LAB;
@@ -696,6 +715,7 @@ int main(void)
 		cmocka_unit_test(a_view_of_state_counts_as_the_state),
 		cmocka_unit_test(foreign_groups_stay),
 		cmocka_unit_test(filed_delegates_stay_where_nothing_is_gained),
+		cmocka_unit_test(an_elided_view_between_filed_delegates_moves_nothing),
 		cmocka_unit_test(a_filed_delegate_that_gains_nothing_keeps_its_bytes),
 		cmocka_unit_test(filed_delegates_that_can_be_one_are_merged),
 		cmocka_unit_test(a_filed_delegate_with_a_refused_node_is_pinned),

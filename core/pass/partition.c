@@ -7,7 +7,14 @@
 
 #include <string.h>
 
-/* Whether the groups may stay as they are: all that is taken is in one, nothing else is, and there cannot be fewer. */
+/* A view that the file elides costs nothing where it is: none of the calls left out. */
+static bool is_elided(const struct node *n)
+{
+	return n->group < 0 && n->origin.kind == ORIGIN_VIEW;
+}
+
+/* Whether the groups may stay as they are: all calls that are taken are in one, nothing else is, and there cannot be
+ * fewer. */
 static bool nothing_to_gain(struct partition *p, const struct method *m)
 {
 	bool *seen = arena_array(&p->mem, (size_t)m->g->ngroups + 1, sizeof *seen);
@@ -17,7 +24,7 @@ static bool nothing_to_gain(struct partition *p, const struct method *m)
 	for (const struct node *n = m->g->first; n; n = n->next) {
 		int level = m->level[n->order];
 
-		if (m->role[n->order] == ROLE_PINNED || (level < 0 && n->group < 0))
+		if (m->role[n->order] == ROLE_PINNED || (level < 0 && n->group < 0) || is_elided(n))
 			continue;
 		if (level < 0 || n->group < 0)
 			return false;
