@@ -4,6 +4,7 @@
  *   tool_make methods FILE    two methods that store the same matrix twice, each with a product that can be linear
  *   tool_make hostile FILE    names with escape sequences, wide and combining characters, and marks that turn text
  *   tool_make many N FILE     a chain of N nodes, every third of which XNNPACK has no rule for
+ *   tool_make slower FILE     a product that a delegate only slows down, and a table that nothing reads, so that it shrinks
  */
 #include "tests/maker.h"
 #include "tests/tap.h"
@@ -109,6 +110,20 @@ static void many(struct maker *m, int n)
 	maker_out(m, from);
 }
 
+/* A row times a matrix that is an input: XNNPACK packs the matrix first, which takes longer than one row does. The
+ * table that nothing reads goes. */
+static void slower(struct maker *m)
+{
+	uint64_t at = 0;
+	int x = planned(m, &at, SHAPE(1, 1, 512)), by = planned(m, &at, SHAPE(1, 512, 512)), y = planned(m, &at, SHAPE(1, 1, 512));
+
+	maker_constant(m, DTYPE_F32, numbers(m, 50000), SHAPE(50000));
+	maker_in(m, x);
+	maker_in(m, by);
+	maker_call(m, "aten::bmm.out", LIST(x, by, y, y));
+	maker_out(m, y);
+}
+
 int main(int argc, char **argv)
 {
 	const char *kind = argc > 2 ? argv[1] : "";
@@ -120,10 +135,12 @@ int main(int argc, char **argv)
 		methods(m);
 	} else if (!strcmp(kind, "hostile")) {
 		hostile(m);
+	} else if (!strcmp(kind, "slower")) {
+		slower(m);
 	} else if (!strcmp(kind, "many") && argc == 4) {
 		many(m, atoi(argv[2]));
 	} else {
-		fprintf(stderr, "usage: tool_make posconv|methods|hostile FILE, or tool_make many N FILE\n");
+		fprintf(stderr, "usage: tool_make posconv|methods|hostile|slower FILE, or tool_make many N FILE\n");
 		return 2;
 	}
 	maker_save(m, argv[argc - 1]);

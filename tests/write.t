@@ -114,4 +114,26 @@ grep -q 'Not written' out; ok 'the report says so too'
 run --optimize --allow-worse -o place/out.pte small.pte
 is 'status when it may be larger' $status 0
 is 'it has as many bytes as was said' "$(stat -c %s place/out.pte)" "$larger"
+
+# So is one that is slower, where it was timed: by the report's own numbers, since a sanitizer may turn them round.
+rm -f place/*
+"$make" slower slower.pte
+timed="--bench --runs 20 --warmup 2 --max-time 1 --threads 1"
+run --optimize $timed --report=json -o place/out.pte slower.pte
+slow=$(python3 - <<'END'
+import json
+rows = {(b['state'], b['engine']): b for b in json.load(open('out'))['bench'] if b['module'] is None}
+was, now = rows['before', 'filed'], rows['after', 'filed']
+if now['median_ms'] > max(was['p90_ms'], 1.05 * was['median_ms']):
+    print('forward would be slower, %.3g ms instead of %.3g; --allow-worse writes it' % (now['median_ms'], was['median_ms']))
+END
+)
+is 'status: a slower result' $status "$([ -z "$slow" ] && echo 0 || echo 4)"
+is 'both times of a slower result' "$(cat err)" "${slow:+etinspect: place/out.pte not written: $slow}"
+is 'a slower result is not there' "$(ls -A place)" "$([ -n "$slow" ] || echo out.pte)"
+run --optimize $timed --force --allow-worse -o place/out.pte slower.pte
+is 'status when it may be slower' $status 0
+[ "$(stat -c %s place/out.pte)" -lt "$(stat -c %s slower.pte)" ]; ok 'and is no larger'
+run --optimize --force -o place/out.pte slower.pte
+is 'status of a slower result that was not timed' $status 0
 finish
