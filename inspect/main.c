@@ -10,6 +10,7 @@
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,6 +41,19 @@ static int print(struct text *t)
 	return status;
 }
 
+static void list_ops(const struct options *o, struct text *t)
+{
+	json_t *j = o->format == FORMAT_JSON ? list_ops_json() : NULL;
+	char *s = j ? json_dumps(j, JSON_INDENT(2) | JSON_ENSURE_ASCII) : NULL;
+
+	if (s)
+		str_addf(&t->s, "%s\n", s);
+	else
+		list_ops_text(t);
+	free(s);
+	json_decref(j);
+}
+
 static int about(const struct options *o)
 {
 	struct text t = { 0 };
@@ -52,7 +66,7 @@ static int about(const struct options *o)
 		text_add(&t, "etinspect %s, XNNPACK %s here, rules of %s\n", REPORT_VERSION, live_version(),
 			 REPORT_RULES);
 	else
-		report_list_ops(&t);
+		list_ops(o, &t);
 	return print(&t);
 }
 

@@ -50,7 +50,20 @@ run --version
 is 'status of --version' $status 0
 grep -Eqx 'etinspect [0-9.]+, XNNPACK [^ ]+ here, rules of executorch 1\.5\.1' out; ok 'words of --version'
 run --list-ops
-grep -q '^aten.convolution.default .* aten::convolution.out .* yes ' out; ok '--list-ops has the convolution'
+grep -q '^aten.convolution.default .* aten::convolution.out .* yes .* Conv2d,.* float, static int8, dynamic int8 weight is a static' out
+ok '--list-ops has the convolution'
+run --list-ops --report=json
+python3 -c '
+import json
+j = json.load(open("out"))
+ops = {o["op"]: o for o in j["ops"]}
+assert j["schema"] == "etinspect/1" and ops["aten.acos.default"]["xnnpack"] is None
+x = ops["aten.add.Tensor"]
+assert x["kernel"] == "aten::add.out" and x["runs_here"]
+assert x["xnnpack"] == {"node": "Add", "precisions": ["float", "static int8"], "constraints": ["alpha is 1"]}
+assert "inputs are not empty" in j["xnnpack"]["every_operator"]
+'
+ok '--list-ops as JSON'
 run --help
 is 'status of --help' $status 0
 run demo.pte

@@ -1,6 +1,6 @@
 /* Verdicts: every rule takes what XNNPACK takes, and says why not where it does not. */
 #include "core/pass/recompose.h"
-#include "core/xnn/rule.h"
+#include "core/xnn/check.h"
 #include "tests/lab.h"
 #include "tests/tap.h"
 
@@ -10,12 +10,39 @@
 #define CONST(...) V(lab_constant(lab, F, -1, 1, SIZES(__VA_ARGS__)))
 #define TEXT(t) ((struct arg){ .kind = ARG_STRING, .s = t })
 
+struct asked {
+	const char *op, *rule;
+};
+
+/* Every rule that the tests below asked of an operator. */
+static vec(struct asked) asked;
+static struct arena asked_mem;
+
+static bool was_asked(const char *op, const char *rule, size_t n)
+{
+	for (int i = 0; i < asked.n; i++)
+		if (!strcmp(asked.at[i].op, op) && !strncmp(asked.at[i].rule, rule, n) && !asked.at[i].rule[n])
+			return true;
+	return false;
+}
+
+static void record(const struct graph *g, const struct node *n)
+{
+	struct verdict v = rule_judge(g, n, &asked_mem);
+
+	for (int i = 0; i < v.nchecks; i++)
+		if (!was_asked(n->op->name, v.check[i].rule, strlen(v.check[i].rule))) {
+			vec_push(&asked_mem, &asked, ((struct asked){ n->op->name, v.check[i].rule }));
+		}
+}
+
 /* The verdict on the node that makes v; text may be the part that matters. code NULL: taken. */
 static void expect(struct lab *lab, struct value *v, const char *code, const char *text)
 {
 	struct arena a = { 0 };
 	struct verdict got = xnn_verdict(lab->g, v->def, &a);
 
+	record(lab->g, v->def);
 	if ((!code) != (got.kind == VERDICT_TAKES) || (code && (strcmp(got.code, code) || !strstr(got.text, text))))
 		fail_msg("%s: %s (%s), expected %s (%s)", v->def->op->name, got.code ? got.code : "taken", got.text ? got.text : "", code, text);
 	assert_true(got.nchecks > 0);
@@ -76,6 +103,8 @@ static void elementwise(void **state)
 	DECLINES("no_rule", "switched off", "aten.elu.default", INPUT(2), D(1), D(1), D(1));
 	TAKES("aten.clamp.default", INPUT(2), D(0), NONE);
 	DECLINES("argument", "bounds", "aten.clamp.default", INPUT(2), D(1), D(1));
+	TAKES("aten.hardtanh.default", INPUT(2), D(0), D(6));
+	DECLINES("argument", "bounds", "aten.hardtanh.default", INPUT(2), D(6), D(0));
 	TAKES("aten.prelu.default", INPUT(1, 3, 2, 2), CONST(3));
 	DECLINES("rank", "must have 4", "aten.prelu.default", INPUT(1, 3, 2), CONST(3));
 	DECLINES("weight_not_static", "its weight is an input", "aten.prelu.default", INPUT(1, 3, 2, 2), INPUT(3));
@@ -128,6 +157,7 @@ static void dim_orders(void **state)
 	       "dtype", "dtype conversion from f32 to f16");
 	expect(lab, lab_node(lab, "dim_order_ops._clone_dim_order.default", V(x), B(false), INTS(0, 1, 2, 3)), NULL, NULL);
 	expect(lab, lab_node(lab, "dim_order_ops._clone_dim_order.default", V(x), B(false), INTS(0, 2, 3, 1)), "memory_format", "dim order");
+	expect(lab, lab_node(lab, "aten.clone.default", V(x), NONE), NULL, NULL);
 	lab_free(lab);
 }
 
@@ -164,6 +194,7 @@ static void pooling(void **state)
 	TAKES("aten.max_pool2d.default", INPUT(1, 1, 4, 4), INTS(2, 2), INTS(2), INTS(1), INTS(1), B(true));
 	DECLINES("argument", "stride 3 exceeds the window's 2", "aten.max_pool2d.default", INPUT(1, 1, 9, 9), INTS(2, 2), INTS(3, 3), INTS(0), INTS(1), B(false));
 	DECLINES("rank", "must have 4", "aten.max_pool2d.default", INPUT(1, 4, 4), INTS(2, 2), INTS(2), INTS(0), INTS(1), B(false));
+	TAKES("aten.max_pool2d_with_indices.default", INPUT(1, 1, 4, 4), INTS(2, 2), INTS(2), INTS(1), INTS(1), B(true));
 	TAKES("aten.max.dim", INPUT(1, 2, 3, 4), I(3), B(true));
 	DECLINES("argument", "dim is -1, must be 2 or 3", "aten.max.dim", INPUT(1, 2, 3, 4), I(-1), B(true));
 	DECLINES("argument", "keepdim", "aten.max.dim", INPUT(1, 2, 3, 4), I(2), B(false));
@@ -223,7 +254,9 @@ static void addmm(void **state)
 	TAKES("aten.bmm.default", INPUT(2, 3, 4), INPUT(2, 4, 3));
 }
 
-#define CONV(lab, x, w, dims) lab_node(lab, "aten.convolution.default", x, w, NONE, dims(1), dims(0), dims(1), B(false), dims(0), I(1))
+#define CONV_OF(lab, x, w, b, dims, transposed, groups) \
+	lab_node(lab, "aten.convolution.default", x, w, b, dims(1), dims(0), dims(1), B(transposed), dims(0), I(groups))
+#define CONV(lab, x, w, dims) CONV_OF(lab, x, w, NONE, dims, false, 1)
 #define ONE(i) INTS(i)
 #define TWO(i) INTS(i, i)
 #define THREE(i) INTS(i, i, i)
@@ -238,6 +271,7 @@ static void convolutions(void **state)
 	expect(lab, node_add_output(lab->g, graph_node(lab->g, NULL, op_find("aten.convolution.default"),
 		(struct arg[]){ INPUT(1, 2, 8, 8, 8), CONST(3, 2, 3, 3, 3), NONE, THREE(1), THREE(0), THREE(1), B(false), THREE(0), I(1) }, 9),
 		F, SIZES(1, 3, 6, 6, 6)), "rank", "convolution is 3-D");
+	expect(lab, CONV_OF(lab, INPUT(1, 2, 8, 8), CONST(3, 2, 3, 3), INPUT(3), TWO, false, 1), "bias_not_static", "its bias is an input");
 	lab_free(lab);
 }
 
@@ -249,6 +283,8 @@ static void batch_norm(void **state)
 	expect(lab, v, NULL, NULL);
 	v = lab_node(lab, "aten._native_batch_norm_legit_no_training.default", INPUT(1, 3, 2, 2), CONST(3), NONE, INPUT(3), CONST(3), D(0.1), D(1e-5));
 	expect(lab, v, "weight_not_static", "running mean is an input");
+	v = lab_node(lab, "aten._native_batch_norm_legit_no_training.default", INPUT(1, 3, 2), CONST(3), INPUT(3), CONST(3), CONST(3), D(0.1), D(1e-5));
+	expect(lab, v, "bias_not_static", "its bias is an input");
 	lab_free(lab);
 }
 
@@ -280,6 +316,46 @@ static void static_quantisation(void **state)
 	v = lab_node(lab, "aten.linear.default", V(x), V(dq(lab, lab_constant(lab, DTYPE_I8, -128, 128, SIZES(3, 4)), 0.02, 5)), NONE);
 	quant(lab, v, 0.2, 0);
 	expect(lab, v, "quant_params", "zero points other than 0");
+	lab_free(lab);
+}
+
+static void slices_of_integers(void **state)
+{
+	LAB;
+	struct value *x = dq(lab, lab_input(lab, DTYPE_I8, SIZES(2, 4)), 0.1, 3), *v;
+
+	v = lab_node(lab, "aten.slice_copy.Tensor", V(x), I(1), I(0), I(2), I(1));
+	quant(lab, v, 0.2, 3);
+	expect(lab, v, "quant_params", "before and after the slice differs");
+	lab_free(lab);
+}
+
+/* int8 or, in -8..7, int4 weights with a scale for each index of an axis. */
+static struct value *channel_weight(struct lab *lab, int64_t axis, int low, int high, int rank, const int64_t *size)
+{
+	struct value *scale = lab_constant(lab, F, 0.01, 0.1, 1, &size[axis]);
+
+	return lab_node(lab, "quantized_decomposed.dequantize_per_channel.default", V(lab_constant(lab, DTYPE_I8, low, high, rank, size)),
+			V(scale), NONE, I(axis), I(low), I(high - 1), I(DTYPE_I8), NONE);
+}
+
+static void int8_bias(struct lab *lab, struct value *x, const char *code, const char *text)
+{
+	struct value *w = dq(lab, lab_constant(lab, DTYPE_I8, -128, 128, SIZES(3, 4)), 0.02, 0), *b, *v;
+
+	b = lab_node(lab, "quantized_decomposed.dequantize_per_tensor.default", V(lab_constant(lab, DTYPE_I32, -9, 9, SIZES(3))), D(0.002), I(0),
+		     I(INT32_MIN), I(INT32_MAX), I(DTYPE_I32), NONE);
+	v = lab_node(lab, "aten.linear.default", V(x), V(w), V(b));
+	quant(lab, v, 0.2, 0);
+	expect(lab, v, code, text);
+}
+
+static void biases_of_integers(void **state)
+{
+	LAB;
+
+	int8_bias(lab, dq(lab, lab_input(lab, DTYPE_I8, SIZES(2, 4)), 0.1, 3), NULL, NULL);
+	int8_bias(lab, lab_input(lab, F, SIZES(2, 4)), "quant_params", "bias is quantised, activation and weight are not");
 	lab_free(lab);
 }
 
@@ -332,6 +408,50 @@ static void dynamic_quantisation(void **state)
 	lab_free(lab);
 }
 
+static void axes_of_scales(void **state)
+{
+	LAB;
+	struct value *x = dynamic_activation(lab, lab_input(lab, F, SIZES(2, 64)));
+	struct value *w = channel_weight(lab, 1, -128, 128, SIZES(64, 3)), *four = channel_weight(lab, 1, -8, 8, SIZES(64, 3));
+
+	expect(lab, lab_node(lab, "aten.mm.default", V(x), V(w)), NULL, NULL);
+	expect(lab, lab_node(lab, "aten.addmm.default", CONST(3), V(x), V(w), I(1), I(1)), NULL, NULL);
+	expect(lab, lab_node(lab, "aten.mm.default", V(x), V(four)), "quant_params", "an int4 weight must be [out, in]");
+	expect(lab, lab_node(lab, "aten.addmm.default", CONST(3), V(x), V(four), I(1), I(1)), "quant_params", "an int4 weight must be [out, in]");
+	w = channel_weight(lab, 0, -128, 128, SIZES(64, 3));
+	expect(lab, lab_node(lab, "aten.mm.default", V(x), V(w)), "quant_params", "a scale for each index of axis 0, must be 1");
+	lab_free(lab);
+}
+
+static void convolutions_of_integers(void **state)
+{
+	LAB;
+	struct value *x = dynamic_activation(lab, lab_input(lab, F, SIZES(1, 2, 8, 8)));
+
+	expect(lab, CONV(lab, V(x), V(channel_weight(lab, 0, -128, 128, SIZES(3, 2, 3, 3))), TWO), NULL, NULL);
+	expect(lab, CONV_OF(lab, V(x), V(channel_weight(lab, 0, -128, 128, SIZES(4, 1, 3, 3))), NONE, TWO, false, 2), "quant_params",
+	       "dynamic quantisation of a depthwise convolution");
+	expect(lab, CONV_OF(lab, V(x), V(channel_weight(lab, 0, -128, 128, SIZES(2, 3, 3, 3))), NONE, TWO, true, 1), "quant_params",
+	       "transposed convolution per channel has 1 groups and axis 0");
+	expect(lab, CONV(lab, V(x), V(channel_weight(lab, 0, -8, 8, SIZES(3, 2, 3, 3))), TWO), "quant_params", "must be int8 per tensor or channel");
+	lab_free(lab);
+}
+
+/* Rows that only go along: alone, they have no rule. */
+static void parts_alone(void **state)
+{
+	LAB;
+
+	for (const struct xrule *const *f = xrule_families; *f; f++)
+		for (const struct xrule *x = *f; x->op; x++)
+			if (x->flags & XRULE_PART) {
+				struct node n = { .op = op_find(x->op), .group = -1 };
+
+				record(lab->g, &n);
+			}
+	lab_free(lab);
+}
+
 static void a_dequantise_node_alone_has_no_rule(void **state)
 {
 	LAB;
@@ -363,6 +483,57 @@ static void parts_of_a_linear(void **state)
 	lab_free(lab);
 }
 
+/* Whether the rule stands in a list of them, as it is or behind a condition. */
+static bool is_listed(const char *rules, const char *rule)
+{
+	size_t n = strlen(rule);
+
+	for (const char *at = rules; (at = strstr(at, rule)); at++)
+		if ((at == rules || at[-2] == ';' || at[-2] == ':') && (!at[n] || at[n] == ';'))
+			return true;
+	return false;
+}
+
+static int never_asked(const char *op, const char *rules)
+{
+	int wrong = 0;
+
+	for (const char *end; *rules; rules = *end ? end + 2 : end) {
+		const char *rule = rules;
+
+		end = strstr(rules, "; ") ? strstr(rules, "; ") : rules + strlen(rules);
+		for (const char *p = rules; p < end; p++)
+			rule = *p == ':' ? p + 2 : rule;
+		if (was_asked(op, rule, (size_t)(end - rule)))
+			continue;
+		print_message("%s: nothing asks \"%.*s\"\n", op, (int)(end - rule), rule);
+		wrong++;
+	}
+	return wrong;
+}
+
+/* --list-ops tells what the checks ask, in their words: all of it, and nothing else. */
+static void constraints_are_what_is_asked(void **state)
+{
+	int wrong = never_asked("aten.relu.default", xrule_common) + never_asked("aten.linear.default", xrule_quantized);
+
+	for (const struct xrule *const *f = xrule_families; *f; f++)
+		for (const struct xrule *x = *f; x->op; x++)
+			wrong += never_asked(x->op, x->constraints);
+	for (int i = 0; i < asked.n; i++) {
+		const struct op *op = op_find(asked.at[i].op);
+		const struct xrule *x = xrule_find(op);
+		const char *rule = asked.at[i].rule;
+
+		if (!x || is_listed(xrule_common, rule) || is_listed(x->constraints, rule) ||
+		    (op->flags & OP_GEMM && is_listed(xrule_quantized, rule)) || !strcmp(rule, "XNNPACK has a rule for it"))
+			continue;
+		print_message("%s: \"%s\" is asked, and no constraint\n", op->name, rule);
+		wrong++;
+	}
+	assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -381,10 +552,16 @@ int main(void)
 		cmocka_unit_test(convolutions),
 		cmocka_unit_test(batch_norm),
 		cmocka_unit_test(static_quantisation),
+		cmocka_unit_test(slices_of_integers),
+		cmocka_unit_test(biases_of_integers),
 		cmocka_unit_test(unsigned_quantisation),
 		cmocka_unit_test(dynamic_quantisation),
+		cmocka_unit_test(axes_of_scales),
+		cmocka_unit_test(convolutions_of_integers),
+		cmocka_unit_test(parts_alone),
 		cmocka_unit_test(a_dequantise_node_alone_has_no_rule),
 		cmocka_unit_test(parts_of_a_linear),
+		cmocka_unit_test(constraints_are_what_is_asked),
 	};
 
 	return RUN_TAP(tests);

@@ -60,6 +60,8 @@ int explain_json(json_t *array, const struct report *r);
 void explain_node(struct text *t, const struct session *s, const struct version *v, int method,
 		  const struct node_row *row);
 
-void report_list_ops(struct text *t);
+/* --list-ops: the op table, and what XNNPACK asks of its operators. */
+void list_ops_text(struct text *t);
+json_t *list_ops_json(void);
 
 #endif

@@ -81,6 +81,10 @@ static void check_all(struct rule_run *r, bool quantized)
 	check_outputs(r, quantized);
 }
 
+const char xrule_common[] = "operands are tensors; inputs are not empty; inputs are f32 or f16; inputs have one dtype; "
+			    "inputs have at most 6 dimensions; outputs are f32 or f16; "
+			    "outputs have at most 6 dimensions";
+
 void check_tensors(struct rule_run *r)
 {
 	check_all(r, false);

@@ -115,6 +115,18 @@ static void check_bias_quant(struct rule_run *r, const struct gemm *m)
 		   "bias is quantised in a way XNNPACK has no form for");
 }
 
+const char xrule_quantized[] =
+	"weight is int8 or int4; weight is quantised per tensor, channel or group; zero points of the weight are 0; "
+	"weight scale is a static parameter; one scale a channel or group; activation is quantised as well; bias is quantised per tensor or channel; "
+	"an int32 bias goes with int8 activation and weight; "
+	"in groups: groupwise weights are int4; in groups: a groupwise weight is 2-D; "
+	"in groups: groups are multiples of 32 that divide the row; "
+	"static: activation is quantised per tensor; static: activation is int8; "
+	"static: weight is int8 per tensor or channel; static: output is quantised, with one user; "
+	"static: output is int8; "
+	"dynamic: activation is quantised at run time; dynamic: parameters come from one choose_qparams; "
+	"dynamic: weight is quantised per channel or group";
+
 void check_gemm(struct rule_run *r, const struct gemm *m)
 {
 	if (m->quantized)

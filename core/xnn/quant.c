@@ -18,7 +18,6 @@ static const struct { const char *op; enum quant_role role; enum quant_scheme sc
 	{ "torchao.quantize_affine.default", QUANT_QUANTIZE, SCHEME_AFFINE },
 	{ "torchao.dequantize_affine.default", QUANT_DEQUANTIZE, SCHEME_AFFINE },
 	{ "quantized_decomposed.choose_qparams.tensor", QUANT_CHOOSE, SCHEME_DYNAMIC },
-	{ "quantized_decomposed.choose_qparams_symmetric.tensor", QUANT_CHOOSE, SCHEME_DYNAMIC },
 	{ "quantized_decomposed.choose_qparams_per_token_asymmetric.default", QUANT_CHOOSE, SCHEME_TOKEN },
 	{ "torchao.choose_qparams_affine.default", QUANT_CHOOSE, SCHEME_AFFINE },
 };

@@ -45,7 +45,7 @@ struct xrule {
 	const char *op;			/* "aten.add.Tensor" */
 	const char *xnode;		/* "Add" */
 	unsigned precisions;
-	const char *constraints;	/* for people: "alpha 1" */
+	const char *constraints;	/* what it asks beyond the lists below: the rules of its checks, "; " between them */
 	void (*accept)(struct rule_run *r, const struct node *n);
 	bool (*lower)(struct xlower *x, const struct node *n, struct error *err);
 	int tag;			/* enum xtag of the main XNNPACK node, where lower is shared by several rows */
@@ -59,6 +59,8 @@ enum xrule_flag {
 };
 
 extern const struct xrule *const xrule_families[];	/* NULL-terminated; each ends with an empty row */
+/* What every rule asks, and what convolutions and linears ask of a quantised weight. "when: rule" asks it then only. */
+extern const char xrule_common[], xrule_quantized[];
 const struct xrule *xrule_find(const struct op *op);	/* NULL: no XNNPACK rule for this operator */
 
 /* The verdict on a node, wherever it runs now. Texts and checks are in the arena. */

@@ -74,11 +74,16 @@ enum { F = PRECISION_FLOAT, ALL = F | PRECISION_STATIC | PRECISION_DYNAMIC };
 
 const struct xrule rules_convolution[] = {
 	{ "aten.convolution.default", "Conv2d, DepthwiseConv2d, ConvTranspose2d", ALL,
-	  "1-D or 2-D, weight and bias static; dynamic: plain 2-D; transposed per channel: one group, axis 1",
+	  "weight is a static parameter; bias is a static parameter; the convolution is 1-D or 2-D; bias is 1-D; "
+	  "1-D: the reshape to 4-D holds for all sizes; quantised: weight is int8 per tensor or channel; "
+	  "quantised: a transposed convolution per channel has one group and axis 1; "
+	  "quantised: dynamic quantisation only for plain 2-D convolutions",
 	  accept_convolution, lower_convolution, X_CONV2D, XRULE_BOUNDS },
 	{ "aten._native_batch_norm_legit_no_training.default",
 	  "DepthwiseConv2d, or folded into a convolution or linear", F,
-	  "2-D to 4-D, everything static, only the first output read", accept_batch_norm, lower_batch_norm,
+	  "only the first output is read; input is 2-D to 4-D; weight is a static parameter; "
+	  "bias is a static parameter; running mean is a static parameter; running variance is a static parameter; "
+	  "eps is a number; below 4-D: the reshape to 4-D holds for all sizes", accept_batch_norm, lower_batch_norm,
 	  X_DEPTHWISE_CONV2D, XRULE_BOUNDS },
 	{ 0 },
 };

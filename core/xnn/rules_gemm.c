@@ -64,14 +64,17 @@ static void accept_bmm(struct rule_run *r, const struct node *n)
 
 enum { ALL = PRECISION_FLOAT | PRECISION_STATIC | PRECISION_DYNAMIC };
 
+#define PARAMETERS "weight is a static parameter; bias is a static parameter"
+#define BIAS "bias is one number an output"
+#define SCALES "quantised: one scale an output; quantised: an int4 weight is [out, in]"
+
 const struct xrule rules_gemm[] = {
 	{ "aten.linear.default", "FullyConnected", ALL,
-	  "weight static or dequantised from static, bias static 1-D; dynamic: weight per channel, or int4 in groups of "
-	  "a multiple of 32", accept_linear, lower_linear, X_FULLY_CONNECTED, XRULE_BOUNDS },
-	{ "aten.addmm.default", "FullyConnected", ALL, "weight static, bias static 1-D, alpha and beta 1",
+	  PARAMETERS "; weight is 2-D; " BIAS "; " SCALES, accept_linear, lower_linear, X_FULLY_CONNECTED, XRULE_BOUNDS },
+	{ "aten.addmm.default", "FullyConnected", ALL, PARAMETERS "; alpha and beta are 1; " BIAS "; " SCALES,
 	  accept_addmm, lower_linear, X_FULLY_CONNECTED, XRULE_BOUNDS },
-	{ "aten.mm.default", "FullyConnected", ALL, "weight static", accept_mm, lower_linear, X_FULLY_CONNECTED,
-	  XRULE_BOUNDS },
+	{ "aten.mm.default", "FullyConnected", ALL, "weight is a static parameter; " SCALES, accept_mm, lower_linear,
+	  X_FULLY_CONNECTED, XRULE_BOUNDS },
 	{ "aten.bmm.default", "BatchMatrixMultiply", PRECISION_FLOAT, "", accept_bmm, lower_bmm, X_BATCH_MATMUL, 0 },
 	{ 0 },
 };

@@ -96,19 +96,24 @@ static void accept_upsample(struct rule_run *r, const struct node *n)
 
 enum { F = PRECISION_FLOAT, FS = F | PRECISION_STATIC };
 
+#define LITERALS "window, stride and padding are literals"
+#define STRIDES "only the first output is read; input is 4-D; " LITERALS "; stride is within the window's height; " \
+		"stride is within the window's width; in ceil mode: sizes are static"
+
 const struct xrule rules_pool[] = {
 	{ "aten.avg_pool2d.default", "AvgPooling2d", F,
-	  "4-D, no ceil mode, padding not counted, no divisor override", accept_avg_pool, lower_avg_pool, 0, 0 },
-	{ "aten.max_pool2d.default", "MaxPooling2d", FS,
-	  "4-D, stride within the window, ceil mode only with static sizes", accept_max_pool, lower_max_pool,
+	  "input is 4-D; " LITERALS "; no ceil mode; padding is not counted in the average; no divisor override",
+	  accept_avg_pool, lower_avg_pool, 0, 0 },
+	{ "aten.max_pool2d.default", "MaxPooling2d", FS, STRIDES, accept_max_pool, lower_max_pool,
 	  X_MAX_POOLING_2D, XRULE_SAME_QUANT },
-	{ "aten.max_pool2d_with_indices.default", "MaxPooling2d", FS, "as max_pool2d, indices unread",
-	  accept_max_pool, lower_max_pool, X_MAX_POOLING_2D, XRULE_SAME_QUANT },
-	{ "aten.max.dim", "MaxPooling2d", F, "4-D, dim 2 or 3, keepdim, indices unread, static sizes",
+	{ "aten.max_pool2d_with_indices.default", "MaxPooling2d", FS, STRIDES, accept_max_pool, lower_max_pool,
+	  X_MAX_POOLING_2D, XRULE_SAME_QUANT },
+	{ "aten.max.dim", "MaxPooling2d", F,
+	  "input is 4-D; only the first output is read; dim is 2 or 3; keepdim is true; sizes are static",
 	  accept_max_dim, lower_max_dim, 0, 0 },
-	{ "aten.mean.dim", "GlobalAvgPooling2d", FS, "4-D, over height and width, keepdim", accept_mean, lower_mean,
-	  0, 0 },
-	{ "aten.upsample_bilinear2d.vec", "StaticResizeBilinear2D", F, "4-D, static sizes", accept_upsample,
-	  lower_upsample, 0, 0 },
+	{ "aten.mean.dim", "GlobalAvgPooling2d", FS,
+	  "input is 4-D; no dtype is given; reduces height and width; keepdim is true", accept_mean, lower_mean, 0, 0 },
+	{ "aten.upsample_bilinear2d.vec", "StaticResizeBilinear2D", F, "input is 4-D; sizes are static",
+	  accept_upsample, lower_upsample, 0, 0 },
 	{ 0 },
 };

@@ -63,20 +63,20 @@ static void accept_part(struct rule_run *r, const struct node *n)
 
 enum { S = PRECISION_STATIC, D = PRECISION_DYNAMIC };
 
+#define INT8 "the integers are int8; the scale is a positive number; the range is that of int8"
 #define PART(name, precision) \
-	{ name, "implicit", precision, "only for a convolution or linear", accept_part, lower_quant_part, 0, XRULE_PART }
+	{ name, "implicit", precision, "a convolution or linear takes it along", accept_part, lower_quant_part, 0, XRULE_PART }
 
 const struct xrule rules_quant[] = {
-	{ "quantized_decomposed.quantize_per_tensor.default", "Convert, or implicit", S, "int8", accept_quantize,
-	  lower_quantize, 0, 0 },
-	{ "quantized_decomposed.dequantize_per_tensor.default", "Convert, or implicit", S, "int8",
-	  accept_dequantize, lower_quant_part, 0, 0 },
+	{ "quantized_decomposed.quantize_per_tensor.default", "Convert, or implicit", S, INT8,
+	  accept_quantize, lower_quantize, 0, 0 },
+	{ "quantized_decomposed.dequantize_per_tensor.default", "Convert, or implicit", S,
+	  INT8 "; all that read the integers use one scale; or: a convolution or linear takes it along", accept_dequantize, lower_quant_part, 0, 0 },
 	PART("quantized_decomposed.dequantize_per_channel.default", S | D),
 	PART("quantized_decomposed.dequantize_per_channel_group.default", D),
 	PART("quantized_decomposed.quantize_per_tensor.tensor", D),
 	PART("quantized_decomposed.dequantize_per_tensor.tensor", D),
 	PART("quantized_decomposed.choose_qparams.tensor", D),
-	PART("quantized_decomposed.choose_qparams_symmetric.tensor", D),
 	PART("quantized_decomposed.quantize_per_token.default", D),
 	PART("quantized_decomposed.dequantize_per_token.default", D),
 	PART("quantized_decomposed.choose_qparams_per_token_asymmetric.default", D),
