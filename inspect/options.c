@@ -118,7 +118,7 @@ static bool set_explain(struct options *o, const char *value, struct error *err)
 
 static bool set_table(struct options *o, const char *value, struct error *err)
 {
-	static const char *const words[] = { "nodes", "fold", "linear", "bench", "constants", "warnings", NULL };
+	static const char *const words[] = { "nodes", "fold", "linear", "bench", "memory", "constants", "warnings", NULL };
 
 	o->format = FORMAT_CSV;
 	return choose("table", value, words, &o->table, err);
@@ -290,7 +290,7 @@ const struct option_row option_table[] = {
 	{ "method", 0, "NAME", "one method only (repeatable; default all)", set_method },
 	{ "explain", 0, "NODE", "one node in full, by id or by operator name: every rule with its outcome",
 	  set_explain },
-	{ "table", 0, "NAME", "as CSV: nodes, fold, linear, bench, constants or warnings", set_table },
+	{ "table", 0, "NAME", "as CSV: nodes, fold, linear, bench, memory, constants or warnings", set_table },
 	{ "dot", 0, NULL, "the graph for Graphviz", set_dot },
 	{ "hash", 0, NULL, "SHA-256 of the files and of each constant in the report", set_hash },
 	{ "color", 0, "[=WHEN]", "never, auto or always; NO_COLOR is honoured", set_color },

@@ -109,6 +109,26 @@ static const struct {
 	  "A fold stores it, and XNNPACK takes the convolution." },
 };
 
+/* The memory plan: the input, and what forward/2 and forward/4 write. */
+static void make_plan(struct arena *a, struct method_facts *f, const struct graph *g)
+{
+	static struct pte_tensor x = { .dtype = DTYPE_F32, .rank = 3, .size = { 1, 1024, 500 } };
+	static struct pte_tensor norm = { .dtype = DTYPE_F32, .rank = 3, .size = { 1, 1, 128 } };
+	static struct pte_tensor out = { .dtype = DTYPE_F32, .rank = 3, .size = { 1, 1024, 501 }, .dynamism = PTE_DYNAMIC_BOUND };
+	static struct pte_value value[] = { { PTE_TENSOR, .tensor = &x }, { PTE_TENSOR, .tensor = &norm }, { PTE_TENSOR, .tensor = &out } };
+	static int64_t buffer[] = { 0, 71303168 };
+	static const struct pte_plan plan = { .value = value, .nvalues = 3, .buffer_bytes = buffer, .nbuffers = 2 };
+	static const uint64_t in_use[] = { 2048000, 2048000, 2048512, 2048512, 2048512, 4100096, 2052096 };
+	static const struct planned_tensor tensors[] = { { 0, 1, 0, 2048000, 0, 5, 0, -1, false, NULL, NULL },
+		{ 1, 1, 2048000, 512, 3, 4, 0, 2, false, NULL, NULL }, { 2, 1, 35651584, 2052096, 5, 6, 0, 4, false, NULL, NULL } };
+
+	f->plan = (struct planned){ &plan, arena_copy(a, tensors, sizeof tensors), 3, 7, arena_copy(a, in_use, sizeof in_use), 4100096, 5,
+		71303168 };
+	f->plan.tensor[0].is = g->input[0];
+	f->plan.tensor[1].by = f->row[2].node;
+	f->plan.tensor[2].by = f->row[5].node;
+}
+
 static void make_facts(struct arena *a, struct method_facts *f, const struct graph *g, bool folded)
 {
 	int i = 0;
@@ -134,6 +154,7 @@ static void make_facts(struct arena *a, struct method_facts *f, const struct gra
 	f->delegate[1] = (struct delegate_row){ "XnnpackBackend", 2, 480 };
 	if (folded)
 		return;
+	make_plan(a, f, g);
 	f->left_out = arena_array(a, 3, sizeof *f->left_out);
 	f->left_out[0] = "aten::sum.IntList_out";
 	f->left_out[1] = "aten::pow.Tensor_Scalar_out";

@@ -119,7 +119,7 @@ static void refusals(void **state)
 		{ "--apply fold,,linear", "--apply has an empty word in 'fold,,linear'" },
 		{ "--apply fuse", "--apply takes fold, linear or partition, not 'fuse'" },
 		{ "--by size", "--by takes module, op or node, not 'size'" },
-		{ "--table weights", "--table takes nodes, fold, linear, bench, constants or warnings, not 'weights'" },
+		{ "--table weights", "--table takes nodes, fold, linear, bench, memory, constants or warnings, not 'weights'" },
 		{ "--shape 0", "--shape takes [METHOD:]INPUT=SIZE,SIZE,... (inputs count from 0), not '0'" },
 		{ "--shape 0=", "--shape takes [METHOD:]INPUT=SIZE,SIZE,... (inputs count from 0), not '0='" },
 		{ "--shape 0=1,-2", "--shape takes [METHOD:]INPUT=SIZE,SIZE,... (inputs count from 0), not '0=1,-2'" },

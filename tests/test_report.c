@@ -81,7 +81,7 @@ static void text_of_result(void **state)
 
 static void tables(void **state)
 {
-	static const char *const names[] = { "nodes", "fold", "linear", "bench", "constants", "warnings" };
+	static const char *const names[] = { "nodes", "fold", "linear", "bench", "memory", "constants", "warnings" };
 	struct session *s = made_session();
 	struct report r = report_of(s);
 	char path[64];

@@ -131,6 +131,31 @@ void look_arg(const struct graph *g, const struct arg *a, struct str *s)
 	}
 }
 
+const struct node_row *look_writer(const struct method_facts *f, const struct planned_tensor *t)
+{
+	return t->by && t->by->order < f->nrows && f->row[t->by->order].node == t->by ? &f->row[t->by->order] : NULL;
+}
+
+void look_owner(const struct method_facts *f, const struct planned_tensor *t, struct str *s)
+{
+	const struct node_row *r = look_writer(f, t);
+
+	if (r)
+		str_add(s, r->id);
+	else if (t->is)
+		str_add(s, t->is->name);
+	else
+		str_addf(s, "value %d", (int)t->value);
+}
+
+void look_tensor(const struct pte_tensor *t, struct str *s)
+{
+	str_addf(s, "%s[", dtype_name(t->dtype));
+	for (int d = 0; d < t->rank; d++)
+		str_addf(s, "%s%s%d", d ? "," : "", t->dynamism == PTE_STATIC ? "" : "<=", (int)t->size[d]);
+	str_add(s, "]");
+}
+
 struct totals look_totals(const struct version *v, int method)
 {
 	const struct method_facts *f = &v->facts[method];

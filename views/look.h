@@ -23,6 +23,12 @@ void look_call(const struct node *n, struct str *s);
 /* An argument alone: "[1, 2]", "weight", "%7 of forward/6". */
 void look_arg(const struct graph *g, const struct arg *a, struct str *s);
 
+/* A tensor of the memory plan: the row of the node that writes it, or NULL; whose it is ("forward/6", "input0", or
+ * "value 7" where that is not known); its type as the file has it, "f32[1,2]". */
+const struct node_row *look_writer(const struct method_facts *f, const struct planned_tensor *t);
+void look_owner(const struct method_facts *f, const struct planned_tensor *t, struct str *s);
+void look_tensor(const struct pte_tensor *t, struct str *s);
+
 struct totals {
 	int nodes;		/* elided views are not counted */
 	int xnnpack, portable, other;

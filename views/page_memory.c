@@ -1,5 +1,5 @@
-/* Memory: what is alive after each node, as a skyline; the peak is marked. Counted from the lives of the values
- * here, before any planning, so that views of the same bytes are not counted twice. */
+/* Memory: the plan as the file holds it. A line a tensor, in the order they are written; the skyline shows the arenas
+ * from left to right, after that call: what it wrote, what else is in use, what is free. */
 #include "views/page.h"
 
 #include "core/op/op.h"
@@ -7,152 +7,247 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct moment { const struct node_row *row; uint64_t alive; };
-struct memory { struct moment *at; uint64_t peak; int *last; };	/* last: by value id, the row that reads it last */
+enum { CELLS = 23 };	/* of the skyline: bits of a mask */
 
-enum { COL_NODE, COL_OP, COL_ALIVE, COL_PEAK, COL_SKYLINE };
+struct memory { const struct planned *plan; uint32_t *used; /* by tensor: cells in use after its call */ };
+
+enum { COL_NODE, COL_OP, COL_OFFSET, COL_BYTES, COL_IN_USE, COL_PEAK, COL_SKYLINE };
 
 static const struct column columns[] = {
-	{ "node", 15, 1, false }, { "operator", 14, 1, false }, { "alive", 9, 0, true }, { "", 4, 0, false },
-	{ "skyline", 32, 3, false }, { 0 },
+	{ "node", 11, 2, false }, { "operator", 11, 1, false }, { "offset", 9, 0, true }, { "bytes", 7, 0, true },
+	{ "in use", 8, 0, true }, { "", 4, 0, false }, { "skyline", CELLS, 0, false }, { 0 },
 };
 
-struct reads { int *last, row; };
-
-static void note(struct value *v, void *ctx)
+/* Cells that the tensor lies in; arenas stand behind one another. */
+static void cells_of(const struct planned *p, const struct planned_tensor *t, int *first, int *last)
 {
-	struct reads *r = ctx;
+	double before = (double)t->offset, all = fmax(1, (double)p->arenas);
 
-	if (r->last[v->id] < r->row)
-		r->last[v->id] = r->row;
+	for (uint32_t i = 1; i < t->arena; i++)
+		before += (double)p->plan->buffer_bytes[i];
+	*first = (int)fmin(before / all * CELLS, CELLS - 1);
+	*last = (int)fmin(fmax(ceil((before + (double)t->bytes) / all * CELLS) - 1, *first), CELLS - 1);
 }
 
-/* Bytes of its own: a result that is neither an elided view nor an output of the method. */
-static bool counts(const struct value *v)
+struct sky { const struct planned *p; int in[CELLS]; };	/* tensors in use, by cell */
+
+static void change(struct sky *s, int tensor, int by)
 {
-	return v->kind == VALUE_NODE && v->def->origin.kind != ORIGIN_VIEW;
+	int first, last;
+
+	cells_of(s->p, &s->p->tensor[tensor], &first, &last);
+	for (int c = first; c <= last; c++)
+		s->in[c] += by;
+}
+
+/* Tensors as a list for each step that is the last of theirs. */
+static int *list_ends(const struct planned *p, int *next, struct arena *a)
+{
+	int *ends = arena_array(a, (size_t)p->nsteps, sizeof *ends);
+
+	for (int s = 0; s < p->nsteps; s++)
+		ends[s] = -1;
+	for (int i = 0; i < p->n; i++) {
+		next[i] = ends[p->tensor[i].last];
+		ends[p->tensor[i].last] = i;
+	}
+	return ends;
+}
+
+static void find_used(struct memory *m, struct arena *a)
+{
+	const struct planned *p = m->plan;
+	struct arena mem = { 0 };
+	int *next = arena_array(&mem, (size_t)p->n, sizeof *next), *ends = list_ends(p, next, &mem), at = 0;
+	struct sky sky = { .p = p };
+
+	m->used = arena_array(a, (size_t)p->n, sizeof *m->used);
+	for (int s = 0; s < p->nsteps; s++) {
+		int from = at;
+
+		for (; at < p->n && p->tensor[at].first == s; at++)
+			change(&sky, at, 1);
+		for (int i = from; i < at; i++)
+			for (int c = 0; c < CELLS; c++)
+				m->used[i] |= sky.in[c] ? 1u << c : 0;
+		for (int i = ends[s]; i >= 0; i = next[i])
+			change(&sky, i, -1);
+	}
+	arena_free(&mem);
 }
 
 static void build(struct page *p, const struct ui *ui)
 {
-	const struct method_facts *f = ui_facts(ui);
 	struct memory *m = arena_alloc(&p->mem, sizeof *m);
-	int64_t *change = arena_array(&p->mem, (size_t)f->nrows + 2, sizeof *change);
-	int64_t alive = 0;
 
-	m->at = arena_array(&p->mem, (size_t)f->nrows, sizeof *m->at);
-	m->last = arena_array(&p->mem, (size_t)f->graph->nvalues, sizeof *m->last);
-	for (int i = 0; i < f->nrows; i++) {
-		for (int k = 0; k < f->row[i].node->nouts; k++)
-			m->last[f->row[i].node->out[k]->id] = f->row[i].node->out[k]->noutputs ? f->nrows - 1 : i;
-		node_each_input(f->row[i].node, note, &(struct reads){ m->last, i });
-	}
-	for (int i = f->nrows - 1; i >= 0; i--)	/* a view keeps what it looks at alive */
-		if (look_elided(&f->row[i]) && f->row[i].node->nouts && node_input(f->row[i].node, 0)) {
-			int *base = &m->last[node_input(f->row[i].node, 0)->id],
-				view = m->last[f->row[i].node->out[0]->id];
-
-			*base = *base > view ? *base : view;
-		}
-	for (int i = 0; i < f->nrows; i++)
-		for (int k = 0; k < f->row[i].node->nouts; k++) {
-			const struct value *v = f->row[i].node->out[k];
-
-			if (counts(v)) {
-				change[i] += (int64_t)v->bytes;
-				change[(m->last[v->id] > i ? m->last[v->id] : i) + 1] -= (int64_t)v->bytes;
-			}
-		}
-	for (int i = 0; i < f->nrows; i++) {
-		alive += change[i];
-		m->at[i] = (struct moment){ &f->row[i], (uint64_t)alive };
-		if (m->at[i].alive > m->peak)
-			m->peak = m->at[i].alive;
-	}
+	m->plan = &ui_facts(ui)->plan;
+	if (m->plan->n)
+		find_used(m, &p->mem);
 	p->rows = m;
-	p->nrows = f->nrows;
+	p->nrows = m->plan->n;
 }
 
-static const struct moment *moment_of(const struct page *p, int row)
+static const struct planned *plan_of(const struct page *p)
 {
-	return &((const struct memory *)p->rows)->at[row];
+	return ((const struct memory *)p->rows)->plan;
 }
 
-static uint64_t peak_of(const struct page *p)
+static const struct planned_tensor *tensor_of(const struct page *p, int row)
 {
-	return ((const struct memory *)p->rows)->peak;
+	return &plan_of(p)->tensor[row];
+}
+
+static uint64_t in_use(const struct page *p, int row)
+{
+	return plan_of(p)->in_use[tensor_of(p, row)->first];
+}
+
+static void print_kind(const struct ui *ui, const struct planned_tensor *t, struct str *s)
+{
+	const struct node_row *r = look_writer(ui_facts(ui), t);
+	char op[64];
+
+	str_add(s, r ? look_op(r->node->op, op, sizeof op) : t->held ? "state" : t->instruction < 0 ? "input" : "call");
+}
+
+static void print_offset(const struct planned *p, const struct planned_tensor *t, struct str *s)
+{
+	char n[TEXT_NUMBER];
+
+	if (p->plan->nbuffers > 2)
+		str_addf(s, "%u:", t->arena);
+	str_add(s, text_bytes(n, t->offset));
+}
+
+static void print_skyline(const struct page *p, const struct ui *ui, int row, struct str *s)
+{
+	const struct memory *m = p->rows;
+	int first, last;
+
+	cells_of(m->plan, tensor_of(p, row), &first, &last);
+	for (int c = 0; c < CELLS; c++)
+		if (c >= first && c <= last)
+			str_add(s, ui->ascii ? "#" : "\u2588");
+		else
+			str_add(s, m->used[row] >> c & 1 ? ui->ascii ? "=" : "\u2592" : ui->ascii ? "." : "\u00b7");
 }
 
 static void cell(const struct page *p, const struct ui *ui, int row, int column, struct str *s)
 {
-	const struct moment *m = moment_of(p, row);
-	char op[64], n[TEXT_NUMBER];
+	const struct planned_tensor *t = tensor_of(p, row);
+	char n[TEXT_NUMBER];
 
 	switch (column) {
-	case COL_NODE: str_add(s, m->row->id); break;
-	case COL_OP: str_add(s, look_op(m->row->node->op, op, sizeof op)); break;
-	case COL_ALIVE: str_add(s, text_bytes(n, m->alive)); break;
-	case COL_PEAK: str_add(s, m->alive && m->alive == peak_of(p) ? "peak" : ""); break;
-	case COL_SKYLINE:
-		if (peak_of(p))
-			ui_bar(ui, (double)m->alive / (double)peak_of(p), 32, s);
-		break;
+	case COL_NODE: look_owner(ui_facts(ui), t, s); break;
+	case COL_OP: print_kind(ui, t, s); break;
+	case COL_OFFSET: print_offset(plan_of(p), t, s); break;
+	case COL_BYTES: str_add(s, text_bytes(n, t->bytes)); break;
+	case COL_IN_USE: str_add(s, text_bytes(n, in_use(p, row))); break;
+	case COL_PEAK: str_add(s, in_use(p, row) == plan_of(p)->peak ? "peak" : ""); break;
+	case COL_SKYLINE: print_skyline(p, ui, row, s); break;
 	}
 }
 
 static double key(const struct page *p, const struct ui *ui, int row, int column)
 {
-	return column == COL_ALIVE || column == COL_SKYLINE ? -(double)moment_of(p, row)->alive : NAN;
+	const struct planned_tensor *t = tensor_of(p, row);
+
+	switch (column) {
+	case COL_OFFSET: case COL_SKYLINE: return (double)t->arena * 0x1p64 + (double)t->offset;
+	case COL_BYTES: return -(double)t->bytes;
+	case COL_IN_USE: return -(double)in_use(p, row);
+	default: return NAN;
+	}
 }
 
 static enum style style(const struct page *p, const struct ui *ui, int row)
 {
-	return moment_of(p, row)->alive && moment_of(p, row)->alive == peak_of(p) ? STYLE_WARN : STYLE_PLAIN;
+	return in_use(p, row) == plan_of(p)->peak ? STYLE_WARN : STYLE_PLAIN;
 }
 
 static int larger(const void *a, const void *b)
 {
-	const struct value *x = *(const struct value *const *)a, *y = *(const struct value *const *)b;
+	const struct planned_tensor *x = *(const struct planned_tensor *const *)a, *y = *(const struct planned_tensor *const *)b;
 
-	return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes) : x->id - y->id;
+	return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes) : (x > y) - (x < y);
 }
 
+static void print_life(const struct planned *p, const struct planned_tensor *t, struct str *s)
+{
+	if (t->first)
+		str_addf(s, ", from call %d", t->first - 1);
+	else
+		str_add(s, ", from the start");
+	if (t->last == p->nsteps - 1)
+		str_add(s, " to the end");
+	else if (t->last)
+		str_addf(s, " to call %d", t->last - 1);
+}
+
+static void print_tensor(const struct page *p, const struct ui *ui, const struct planned_tensor *t, struct text *text)
+{
+	const struct planned *plan = plan_of(p);
+	const struct pte_value *v = &plan->plan->value[t->value];
+	struct str s = { 0 };
+	char n[2][TEXT_NUMBER];
+
+	str_addf(&s, "%9s  at %s", text_bytes(n[0], t->bytes), text_exact(n[1], t->offset));
+	if (plan->plan->nbuffers > 2)
+		str_addf(&s, " of arena %u", t->arena);
+	str_add(&s, "  ");
+	look_tensor(v->tensor, &s);
+	str_add(&s, " of ");
+	look_owner(ui_facts(ui), t, &s);
+	if (t->held)
+		str_add(&s, ", always");
+	else if (t->first && t->first == t->last)
+		str_addf(&s, ", call %d", t->first - 1);
+	else
+		print_life(plan, t, &s);
+	text_add(text, "%s\n", str_text(&s));
+	str_free(&s);
+}
+
+/* The row's tensor, and the largest of the others that live at its call. */
 static void pane(const struct page *p, const struct ui *ui, int row, struct text *t)
 {
-	const struct method_facts *f = ui_facts(ui);
-	const struct memory *m = p->rows;
-	const struct value **alive;
+	enum { MOST = 12 };
+	const struct planned *plan = plan_of(p);
+	const struct planned_tensor *own = tensor_of(p, row), **alive;
 	struct arena mem = { 0 };
-	struct str s = { 0 };
-	char id[512], a[TEXT_NUMBER], b[TEXT_NUMBER];
-	int n = 0;
+	char n[3][TEXT_NUMBER];
+	int count = 0;
 
-	alive = arena_array(&mem, (size_t)f->graph->nvalues, sizeof *alive);
-	for (int i = 0; i <= row; i++)
-		for (int k = 0; k < f->row[i].node->nouts; k++)
-			if (counts(f->row[i].node->out[k]) && (i == row || m->last[f->row[i].node->out[k]->id] >= row))
-				alive[n++] = f->row[i].node->out[k];
-	if (n)
-		qsort(alive, (size_t)n, sizeof *alive, larger);
-	text_add(t, "%s alive after this node, %s planned in the file. The largest:\n", text_bytes(a, m->at[row].alive),
-		 text_bytes(b, f->planned_bytes));
-	for (int i = 0; i < n && i < 4; i++) {
-		str_clear(&s);
-		value_type_print(alive[i], &s);
-		text_add(t, "%9s  %s of %s\n", text_bytes(a, alive[i]->bytes), str_text(&s),
-			 node_id(f->graph, alive[i]->def, id, sizeof id));
-	}
-	str_free(&s);
+	alive = arena_array(&mem, (size_t)plan->n, sizeof *alive);
+	for (int i = 0; i < plan->n; i++)
+		if (plan->tensor[i].first <= own->first && plan->tensor[i].last >= own->first)
+			alive[count++] = &plan->tensor[i];
+	qsort(alive, (size_t)count, sizeof *alive, larger);
+	text_add(t, "%s of %s in use here, by %d tensor%s; at the peak %s. ", text_bytes(n[0], in_use(p, row)),
+		 text_bytes(n[1], plan->arenas), count, count == 1 ? "" : "s", text_bytes(n[2], plan->peak));
+	text_add(t, "%s\n", ui_facts(ui)->graph->control_flow ? "Calls in file order: jumps are not followed." :
+		 "The largest:");
+	for (int i = 0; i < count && i < MOST; i++)
+		print_tensor(p, ui, alive[i], t);
 	arena_free(&mem);
 }
 
 static const char *node(const struct page *p, const struct ui *ui, int row)
 {
-	return moment_of(p, row)->row->id;
+	const struct node_row *r = look_writer(ui_facts(ui), tensor_of(p, row));
+
+	return r ? r->id : NULL;
+}
+
+static enum page_answer request(struct page *p, const struct ui *ui, int row, enum request r)
+{
+	if (r != REQ_FOLLOW || row < 0)
+		return PAGE_IGNORED;
+	return page_go(p, ui->method, node(p, ui, row));
 }
 
 const struct page_ops page_memory = {
-	.name = "Memory", .empty = "The method has no nodes.", .column = columns, .build = build, .cell = cell,
-	.key = key,
-	.style = style, .pane = pane, .node = node, .hint = "s sort",
+	.name = "Memory", .empty = "The method plans no memory.", .column = columns, .build = build, .cell = cell,
+	.key = key, .style = style, .pane = pane, .node = node, .request = request,
+	.hint = "Enter show in the graph  s sort",
 };

@@ -190,6 +190,31 @@ static void warnings(struct text *t, const struct report *r, const struct versio
 	}
 }
 
+static void memory(struct text *t, const struct report *r, const struct version *v, int m)
+{
+	const struct method_facts *f = &v->facts[m];
+
+	for (int i = 0; i < f->plan.n; i++) {
+		const struct planned_tensor *x = &f->plan.tensor[i];
+		struct str s = { 0 };
+
+		look_owner(f, x, &s);
+		field(t, v->method[m]->method);
+		field(t, str_text(&s));
+		str_clear(&s);
+		look_tensor(f->plan.plan->value[x->value].tensor, &s);
+		field(t, str_text(&s));
+		fieldf(t, "%u", x->arena);
+		fieldf(t, "%llu", (unsigned long long)x->offset);
+		fieldf(t, "%llu", (unsigned long long)x->bytes);
+		fieldf(t, "%d", x->first - 1);
+		fieldf(t, "%d", x->last - 1);
+		fieldf(t, "%llu", (unsigned long long)f->plan.in_use[x->first]);
+		end(t);
+		str_free(&s);
+	}
+}
+
 static const struct {
 	const char *name, *head;
 	void (*rows)(struct text *t, const struct report *r, const struct version *v, int m);
@@ -200,6 +225,7 @@ static const struct {
 	{ "linear", "method,at,op,verdict,code,reason", linears },
 	{ "bench", "method,subject,state,engine,setup_ms,first_ms,min_ms,median_ms,p90_ms,mean_ms,sd_ms,runs,share,gflops,failed", bench },
 	{ "warnings", "method,node,code,max_abs_diff,text", warnings },
+	{ "memory", "method,tensor,type,arena,offset,bytes,first_call,last_call,in_use", memory },
 	{ "constants", "name,type,bytes,users,methods,file", NULL },
 };
 

@@ -279,6 +279,7 @@ static json_t *method(const struct report *r, const struct version *v, int m)
 	put(o, "linear", linears(v, m));
 	put(o, "warnings", warnings(f));
 	put(memory, "planned_bytes", count(f->planned_bytes));
+	put(memory, "peak_bytes", count(f->plan.peak));
 	put(memory, "constant_bytes", count(f->constant_bytes));
 	put(memory, "external_bytes", count(f->external_bytes));
 	put(o, "memory", memory);

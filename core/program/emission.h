@@ -26,6 +26,7 @@ struct emission {
 	bool *named_needed;		/* and one that is kept */
 	uint64_t blob_bytes;		/* constants inside the blobs of kept delegates */
 	struct map counted;		/* those blobs, by pointer */
+	const struct value *const **value_of;	/* by method, of emitted ones: what its values are */
 	bool changed;			/* tables are written anew: a method is not as filed, or that was asked for */
 };
 

@@ -62,6 +62,7 @@ static bool make_plans(struct emission *e, struct graph *const *method, struct e
 
 	image->nplans = e->p->nmethods;
 	image->plan = arena_array(e->mem, (size_t)image->nplans, sizeof *image->plan);
+	e->value_of = arena_array(e->mem, (size_t)image->nplans, sizeof *e->value_of);
 	for (int i = 0; i < image->nplans; i++) {
 		const struct pte_plan *filed = &e->p->pte.plan[i];
 		struct call_map map = { .method = filed->name };
@@ -374,6 +375,7 @@ static bool emit_all(struct emitted *out, const struct program *p, struct graph 
 	else if (ok)
 		as_filed(&e, out);
 	out->plan = e.changed ? image.plan : p->pte.plan;
+	out->value_of = e.value_of;
 	out->tensor_bytes += e.store.bytes + e.blob_bytes;
 	count_planned(out, &image);
 	if (!ok)

@@ -25,6 +25,8 @@ struct emitted {
 	struct arena mem;
 	struct pte_output program;
 	const struct pte_plan *plan;	/* by method, as written */
+	/* By method: what each value of its plan is in the graph, or NULL; NULL: it is as filed. */
+	const struct value *const **value_of;
 	struct { int data; struct pte_output file; } *data;	/* .ptd files that changed: number in program->data */
 	int ndata;
 	const char **lost;	/* "debug handles of forward: ..." */

@@ -320,6 +320,7 @@ static void sort_values(struct method_out *m)
 {
 	int n = m->value.n, *to = arena_array(m->e->mem, (size_t)n, sizeof *to);
 	struct rank *rank = arena_array(m->e->mem, (size_t)n, sizeof *rank);
+	const struct value **value_of = arena_array(m->e->mem, (size_t)n, sizeof *value_of);
 
 	rank_values(m, rank);
 	qsort(rank, (size_t)n, sizeof *rank, by_rank);
@@ -327,8 +328,10 @@ static void sort_values(struct method_out *m)
 	m->plan.nvalues = n;
 	for (int i = 0; i < n; i++) {
 		m->plan.value[i] = m->value.at[rank[i].index];
+		value_of[i] = m->value_of.at[rank[i].index];
 		to[rank[i].index] = i;
 	}
+	m->e->value_of[m->g->plan] = value_of;
 	for (int i = 0; i < n; i++) {
 		enum pte_tag t = m->plan.value[i].tag;
 

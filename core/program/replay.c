@@ -36,8 +36,7 @@ static int new_content(struct replay *r, int32_t v)
 	return r->ncontents++;
 }
 
-/* Index of the first extent that ends behind `at`. */
-static int first_after(const struct replay_memory *m, uint64_t at)
+int replay_first_after(const struct replay_memory *m, uint64_t at)
 {
 	int low = 0, high = m->n;
 
@@ -55,7 +54,7 @@ static int first_after(const struct replay_memory *m, uint64_t at)
 /* Puts an extent where it lies; what it covers of others goes. */
 static void put(struct replay *r, struct replay_memory *m, struct replay_extent x)
 {
-	int i = first_after(m, x.begin), j = i, n = 0;
+	int i = replay_first_after(m, x.begin), j = i, n = 0;
 	struct replay_extent piece[3];
 
 	if (i < m->n && m->at[i].begin < x.begin)
@@ -121,7 +120,7 @@ enum replay_kind replay_read(const struct replay *r, int32_t v, int *content, in
 	*content = r->value[x->place].content;
 	if (!m)
 		return *content < 0 ? REPLAY_NOBODY : *content == x->content ? REPLAY_OWN : REPLAY_OTHER;
-	i = first_after(m, t->memory_offset);
+	i = replay_first_after(m, t->memory_offset);
 	if (i == m->n || m->at[i].begin >= t->memory_offset + t->bytes)
 		return REPLAY_NOBODY;
 	*content = m->at[i].content;

@@ -55,5 +55,7 @@ void replay_point(struct replay *r, int32_t v, int32_t from);
 enum replay_kind replay_read(const struct replay *r, int32_t v, int *content, int32_t *place);
 /* The caller of replay_read has made a value of v's own out of that content. */
 void replay_settle(struct replay *r, int32_t v, int content);
+/* Index of the first extent of a memory that ends behind `at`. */
+int replay_first_after(const struct replay_memory *m, uint64_t at);
 
 #endif

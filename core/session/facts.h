@@ -6,6 +6,7 @@
 
 #include "core/pass/fold.h"
 #include "core/pass/linear.h"
+#include "core/program/planned.h"
 #include "core/program/program.h"
 #include "core/xnn/rule.h"
 
@@ -46,6 +47,7 @@ struct method_facts {
 	struct warning *warning;
 	int nwarnings, capwarnings;
 	uint64_t planned_bytes, constant_bytes, external_bytes;
+	struct planned plan;		/* memory over the run; its by and is are this graph's */
 	int worst;			/* row of the worst offender, or -1 */
 };
 
@@ -56,6 +58,7 @@ struct facts_source {
 	struct graph *const *method;
 	int nmethods, at;
 	const struct pte_plan *plan;
+	const struct value *const *value_of;	/* what its values are; NULL: as filed */
 	const struct fold_plan *fold;
 	const struct linear_plan *linear;
 };

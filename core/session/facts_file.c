@@ -3,6 +3,7 @@
 
 #include "core/graph/units.h"
 #include "core/op/op.h"
+#include "core/program/states.h"
 
 #include <string.h>
 
@@ -118,8 +119,73 @@ static void count_memory(struct making_facts *m)
 	}
 }
 
+/* Which values of the plan are state: as filed what its replay found (states.h), else what was written as such. */
+static bool *find_held(struct making_facts *m)
+{
+	const struct states *states = m->s->program->states;
+	bool *held = arena_array(&m->scratch, (size_t)m->s->plan->nvalues, sizeof *held);
+
+	for (int i = 0; i < m->s->plan->nvalues; i++)
+		held[i] = m->s->value_of ? m->s->value_of[i] && m->s->value_of[i]->kind == VALUE_STATE :
+			states && states->slot[m->g->plan][i] >= 0;
+	return held;
+}
+
+/* Of a file's value that several calls write, one is known. */
+static bool is_that(const struct value *v, const struct planned_tensor *t, bool filed)
+{
+	return v && (v->kind == VALUE_NODE) == (t->instruction >= 0) &&
+	       (!filed || !v->def || (v->def->origin.chain == t->chain && v->def->origin.instruction == t->instruction));
+}
+
+/* By value of the plan: what it is in the graph. */
+static const struct value *const *values_of_plan(struct making_facts *m)
+{
+	const struct value **of;
+
+	if (m->s->value_of)
+		return m->s->value_of;
+	of = arena_array(&m->scratch, (size_t)m->s->plan->nvalues, sizeof *of);
+	for (int i = 0; i < m->g->nvalues; i++) {
+		int filed = m->g->value[i]->file_value;
+
+		if (filed >= 0 && filed < m->s->plan->nvalues)
+			of[filed] = m->g->value[i];
+	}
+	return of;
+}
+
+/* Nodes by instruction of the first chain as filed; the last one that such a call became. */
+static const struct node **nodes_of_calls(struct making_facts *m)
+{
+	int n = m->s->value_of || !m->s->plan->nchains ? 0 : m->s->plan->chain[0].ninstructions;
+	const struct node **at = arena_array(&m->scratch, (size_t)n, sizeof *at);
+
+	for (const struct node *x = m->g->first; x && n; x = x->next)
+		if (x->origin.kind == ORIGIN_FILE && !x->origin.chain && x->origin.instruction >= 0 && x->origin.instruction < n)
+			at[x->origin.instruction] = x;
+	return at;
+}
+
+static void find_plan(struct making_facts *m)
+{
+	const struct value *const *of = values_of_plan(m);
+	const struct node **at = nodes_of_calls(m);
+
+	planned_make(&m->f->plan, m->s->plan, find_held(m), m->mem);
+	for (int i = 0; i < m->f->plan.n; i++) {
+		struct planned_tensor *t = &m->f->plan.tensor[i];
+
+		if (is_that(of[t->value], t, !m->s->value_of))
+			t->is = of[t->value];
+		t->by = t->is && t->is->def ? t->is->def : !m->s->value_of && t->instruction >= 0 && !t->chain ?
+			at[t->instruction] : NULL;
+	}
+}
+
 void facts_of_file(struct making_facts *m)
 {
+	find_plan(m);
 	find_delegates(m);
 	find_left_out(m);
 	count_memory(m);

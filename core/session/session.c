@@ -178,7 +178,8 @@ bool session_facts(struct session *s, int version, struct error *err)
 	v->facts = arena_array(&v->mem, (size_t)n, sizeof *v->facts);
 	for (int m = 0; m < n; m++) {
 		struct facts_source source = { s->program, v->method, n, m,
-			version ? &v->emitted.plan[m] : &s->program->pte.plan[m], &v->fold, &v->linear };
+			version ? &v->emitted.plan[m] : &s->program->pte.plan[m],
+			version ? v->emitted.value_of[m] : NULL, &v->fold, &v->linear };
 
 		if (!facts_make(&v->facts[m], &source, &v->mem, err))
 			return false;

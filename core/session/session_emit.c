@@ -128,7 +128,8 @@ static bool facts_of_reopened(struct session *s, struct files_of_version *f, str
 
 	f->facts = arena_array(&f->mem, (size_t)n, sizeof *f->facts);
 	for (int m = 0; m < n; m++) {
-		struct facts_source source = { f->reopened, f->reopened->method, n, m, &f->reopened->pte.plan[m], &fold, &linear };
+		struct facts_source source = { f->reopened, f->reopened->method, n, m, &f->reopened->pte.plan[m], NULL, &fold,
+			&linear };
 
 		if (!facts_make(&f->facts[m], &source, &f->mem, err))
 			return false;
