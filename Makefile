@@ -90,6 +90,10 @@ mutated: all tools
 		models/lstm/xnnpack.pte models/pt2e_static_conv/portable.pte seed/weight_norm_conv1d_stack/xnnpack.pte \
 		seed/tied_embedding/portable.pte ops/dyn_view/portable.pte)
 
+# Takes the rules of fold and linear conversion out of the code, one at a time: a test must fail for each.
+rules: all $(TESTS)
+	python3 tests/rules.py --build $(B) $(ONLY)
+
 install: all
 	install -D -m 755 $(B)/etinspect $(DESTDIR)$(PREFIX)/bin/etinspect
 	$(B)/etinspect --manual >$(B)/etinspect.1
@@ -136,6 +140,6 @@ deps:
 		$(SUDO) $(APT) update; $(SUDO) $(APT) install --no-install-recommends -t trixie $(XNNPACK); \
 	else $(SUDO) $(APT) install --no-install-recommends $(XNNPACK); fi
 
-.PHONY: all run check tap conformance architectures speed latency asan tools mutate mutated monkey monkey-asan install clean deps
+.PHONY: all run check tap conformance architectures speed latency asan tools mutate mutated rules monkey monkey-asan install clean deps
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

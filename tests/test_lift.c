@@ -389,6 +389,36 @@ static void equal_offsets_in_private_arenas_share_nothing(void **state)
 	assert_int_equal(p->states->nslots, 1);
 }
 
+/* Stored bytes and memory of its own: a buffer that methods write, though this one writes it before it reads it. */
+static void stored_bytes_in_memory_are_state(void **state)
+{
+	int x = input(0, SHAPE(4)), s = maker_mutable(m, DTYPE_F32, numbers, 1, 64, SHAPE(4)), a = planned(128, SHAPE(4));
+
+	maker_call(m, "aten::abs.out", LIST(x, s, s));
+	maker_call(m, "aten::abs.out", LIST(s, a, a));
+	maker_out(m, a);
+	lift();
+	assert_int_equal(p->states->nslots, 1);
+	assert_graph(g, "aten.copy_.default(");
+}
+
+/* What lies over a part of another method's state is nothing that can be told apart. */
+static void memory_over_a_part_of_state_is_rigid(void **state)
+{
+	int s = maker_planned(m, DTYPE_F32, 2, 32, SHAPE(4)), a = planned(64, SHAPE(4)), x;
+
+	maker_call(m, "aten::abs.out", LIST(s, a, a));
+	maker_out(m, a);
+	maker_method(m, "other");
+	x = input(0, SHAPE(2));
+	s = maker_planned(m, DTYPE_F32, 2, 40, SHAPE(2));
+	maker_call(m, "aten::abs.out", LIST(x, s, s));
+	maker_out(m, s);
+	lift();
+	assert_false(p->method[0]->rigid);
+	assert_true(p->method[1]->rigid);
+}
+
 static void state_that_is_run_over_is_rigid(void **state)
 {
 	int x = input(0, SHAPE(4)), s = maker_mutable(m, DTYPE_F32, numbers, 1, 64, SHAPE(4)), over = planned(72, SHAPE(4)), one = maker_int(m, 1);
@@ -628,7 +658,8 @@ int main(void)
 		T(a_value_does_not_outlive_its_memory), T(parts_of_tensors_are_not_guessed), T(rests_of_tensors_are_not_guessed),
 		T(other_types_are_not_views), T(dynamic_memory_has_no_elided_views), T(one_constant_in_two_shapes), T(et_view_points), T(memory_that_is_read_first_is_state),
 		T(writing_state_is_copying_into_it), T(in_place_on_a_temporary_makes_a_new_one), T(writing_a_callers_memory_is_rigid),
-		T(state_is_shared_between_methods), T(equal_offsets_in_private_arenas_share_nothing), T(state_that_is_run_over_is_rigid),
+		T(state_is_shared_between_methods), T(equal_offsets_in_private_arenas_share_nothing), T(state_that_is_run_over_is_rigid), T(stored_bytes_in_memory_are_state),
+		T(memory_over_a_part_of_state_is_rigid),
 		T(unknown_operators_keep_their_arguments), T(calls_that_do_not_fit_their_row_are_opaque), T(control_flow_is_shown),
 		T(foreign_delegates_are_one_node), T(delegates_are_raised), T(arguments_in_other_dim_orders),
 		T(delegates_that_contradict_their_call_are_opaque), T(endless_requests_are_refused), T(external_constants),

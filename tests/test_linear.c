@@ -269,7 +269,66 @@ static void a_repeated_row_is_no_weight(void **state)
 	teardown(&f);
 }
 
+/* A view that mixes rows is no layout: what it gives is the weight, not what it reads. */
+static void a_view_that_mixes_rows_ends_the_walk(void **state)
+{
+	struct fixture f;
+	struct value *x, *mixed;
+
+	setup(&f);
+	x = input(f.g, 2, (int64_t[]){ 5, 6 });
+	mixed = view(f.g, constant(f.g, 2, out_in), 2, (int64_t[]){ 2, 6 });
+	plan(&f, mm(f.g, x, permute(f.g, mixed)));
+	assert_linear(convert(&f), x, mixed, NULL);
+	teardown(&f);
+}
+
 /* ---- what stays ---- */
+
+static void one_number_without_a_permute_stays(void **state)
+{
+	const int64_t one[] = { 1, 1 };
+	struct fixture f;
+
+	setup(&f);
+	plan(&f, mm(f.g, input(f.g, 2, (int64_t[]){ 5, 1 }), view(f.g, constant(f.g, 2, one), 2, one)));
+	assert_stays(&f, "transpose_folded");
+	teardown(&f);
+}
+
+static void what_is_not_understood_stays(void **state)
+{
+	struct fixture f;
+
+	setup(&f);
+	f.g->rigid = true;
+	plan(&f, mm(f.g, f.x, permute(f.g, constant(f.g, 2, out_in))));
+	assert_stays(&f, "control_flow");
+	teardown(&f);
+}
+
+/* Times two, or to what others read as well: that addend is no bias. */
+static void an_addend_that_is_no_bias_stays(void **state)
+{
+	for (int read = 0; read < 2; read++) {
+		struct fixture f;
+		struct value *x, *b, *y;
+		const struct node *n;
+
+		setup(&f);
+		x = input(f.g, 3, (int64_t[]){ 2, 5, 4 });
+		b = constant(f.g, 1, (int64_t[]){ 3 });
+		y = mm(f.g, x, batched(&f, permute(f.g, constant(f.g, 2, out_in)), 2));
+		if (read)
+			graph_add_output(f.g, arg_value(y));
+		plan(&f, build(f.g, "aten.add.Tensor", (struct arg[]){ arg_value(y), arg_value(b), arg_int(read ? 1 : 2) }, 3));
+		assert_int_equal(linear_apply(&f.plan, &f.g, 1, &f.err), 1);
+		n = f.g->output[read].value->def;
+		assert_string_equal(n->op->name, "aten.add.Tensor");
+		assert_null(node_input(node_input(n, 0)->def, 2));
+		teardown(&f);
+	}
+}
 
 static void a_weight_transposed_already_stays(void **state)
 {
@@ -488,6 +547,10 @@ int main(void)
 		cmocka_unit_test(a_quantised_weight_needs_a_quantised_activation),
 		cmocka_unit_test(a_program_that_trains_stays), cmocka_unit_test(what_is_not_marked_stays),
 		cmocka_unit_test(products_in_a_delegate_are_left_alone),
+		cmocka_unit_test(a_view_that_mixes_rows_ends_the_walk),
+		cmocka_unit_test(one_number_without_a_permute_stays),
+		cmocka_unit_test(what_is_not_understood_stays),
+		cmocka_unit_test(an_addend_that_is_no_bias_stays),
 	};
 
 	return RUN_TAP(tests);

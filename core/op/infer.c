@@ -9,7 +9,7 @@ struct meta_call {
 	bool dynamic;
 };
 
-/* Sizes that depend on a symbolic number are dynamic, too. */
+/* Sizes that may depend on a symbolic number are dynamic, too. */
 static struct operand meta_operand(struct meta_call *m, const struct arg *a)
 {
 	struct operand o = { .kind = a->kind };
@@ -21,7 +21,7 @@ static struct operand meta_operand(struct meta_call *m, const struct arg *a)
 	case ARG_BOOL: o.b = a->b; break;
 	case ARG_STRING: o.s = a->s; break;
 	case ARG_VALUE:
-		m->dynamic |= a->value->dynamic || a->value->scalar;
+		m->dynamic |= a->value->dynamic || (a->value->scalar && !(m->call.op->flags & OP_ELEMENTWISE));
 		o.tensor = arena_alloc(&m->mem, sizeof *o.tensor);
 		o.tensor->dtype = a->value->dtype;
 		o.tensor->rank = a->value->rank;

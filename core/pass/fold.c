@@ -107,12 +107,12 @@ static void add_stored(struct applying *a, const struct stored *what)
 	vec_push(&a->mem, &a->list, x);
 }
 
-static bool add_group(struct applying *a, int group)
+static bool add_group(struct applying *a, const struct fold_group *g)
 {
 	struct balance b;
 	bool ok;
 
-	weigh(a->f, group, &b);
+	weigh(a->f, g->all, &b);
 	ok = balance_fits(&b) || error_set(a->err, ERROR_REFUSED,
 		"these folds would store %llu bytes and erase %llu: others of the same constants are not marked",
 		(unsigned long long)b.added, (unsigned long long)b.erased);
@@ -172,14 +172,6 @@ static bool replace(struct applying *a, struct folded *x)
 	return true;
 }
 
-static bool has_active(const struct folding *f, int group)
-{
-	for (int i = group; i >= 0; i = f->list.at[i].next)
-		if (f->list.at[i].active)
-			return true;
-	return false;
-}
-
 static bool touches(const struct applying *a, int method)
 {
 	for (int i = 0; i < a->list.n; i++)
@@ -190,8 +182,8 @@ static bool touches(const struct applying *a, int method)
 
 static bool apply_all(struct applying *a)
 {
-	for (int i = 0; i < a->f->list.n; i++)
-		if (a->f->list.at[i].group == i && has_active(a->f, i) && !add_group(a, i))
+	for (int i = 0; i < a->f->groups.n; i++)
+		if (!add_group(a, &a->f->groups.at[i]))
 			return false;
 	for (int m = 0; m < a->f->ntraces; m++)
 		if (!compute(a, m))

@@ -32,7 +32,8 @@ static bool is_fill(const struct op *op)
 }
 
 static const char *const why_codes[] = {
-	[WHY_UNKNOWN] = "", [WHY_CONSTANT] = "", [WHY_NO_KERNEL] = "no_kernel", [WHY_DATA_MISSING] = "data_missing",
+	[WHY_UNKNOWN] = "", [WHY_CONSTANT] = "", [WHY_SIZE_VARIES] = "size_varies",
+	[WHY_NO_KERNEL] = "no_kernel", [WHY_DATA_MISSING] = "data_missing",
 	[WHY_OPAQUE] = "opaque", [WHY_FACTORY] = "factory", [WHY_QUANTIZED] = "quantized", [WHY_IMPURE] = "impure",
 	[WHY_NOT_CONSTANT] = "not_constant", [WHY_BUFFER] = "buffer",
 };
@@ -93,8 +94,10 @@ static bool settle_node(struct walk *w, struct node *n)
 	if (w->waits)
 		return false;
 	for (int i = 0; i < n->nouts; i++) {
-		w->t->why[n->out[i]->id] = w->why;
-		w->t->culprit[n->out[i]->id] = w->culprit;
+		bool varies = w->why == WHY_CONSTANT && n->out[i]->dynamic;
+
+		w->t->why[n->out[i]->id] = varies ? WHY_SIZE_VARIES : w->why;
+		w->t->culprit[n->out[i]->id] = varies ? n->out[i] : w->culprit;
 	}
 	return true;
 }
@@ -162,8 +165,7 @@ static bool is_static_already(const struct node *at, const struct value *v)
 static struct candidate *add_candidate(struct folding *f, int method, struct node *at, const char *position,
 	struct value *v)
 {
-	struct candidate c = { .method = method, .at = at, .position = position, .value = v, .group = -1,
-		.next = -1 };
+	struct candidate c = { .method = method, .at = at, .position = position, .value = v };
 
 	c.why = trace_why(f, method, v);
 	c.inner = at->nouts && trace_why(f, method, at->out[0]) == WHY_CONSTANT;

@@ -1,8 +1,9 @@
 /* folding.h - what the parts of the weight fold share: one look at all methods of a program.
  *
- * fold_trace.c says what is constant and collects candidates with their expressions; fold_source.c knows stored
- * bytes and all their readers; fold_name.c describes expressions; fold_decide.c weighs bytes; fold.c is plan and
- * apply. Nothing here recurses: a weight may be the end of a chain of any length. */
+ * fold_trace.c says what is constant and collects candidates with their expressions; fold_source.c knows stored bytes
+ * and all their readers; fold_name.c describes expressions; fold_group.c tells what hangs together; fold_weigh.c counts
+ * bytes, and fold_decide.c lets them decide; fold.c is plan and apply. Nothing here recurses: a weight may be the end of
+ * a chain of any length. */
 #ifndef CORE_PASS_FOLDING_H
 #define CORE_PASS_FOLDING_H
 
@@ -11,7 +12,7 @@
 
 /* Why a value is not computed ahead, heaviest last: of several reasons the heaviest is told. */
 enum why {
-	WHY_UNKNOWN, WHY_CONSTANT, WHY_NO_KERNEL, WHY_DATA_MISSING, WHY_OPAQUE, WHY_FACTORY, WHY_QUANTIZED,
+	WHY_UNKNOWN, WHY_CONSTANT, WHY_SIZE_VARIES, WHY_NO_KERNEL, WHY_DATA_MISSING, WHY_OPAQUE, WHY_FACTORY, WHY_QUANTIZED,
 	WHY_IMPURE, WHY_NOT_CONSTANT, WHY_BUFFER,
 };
 
@@ -24,6 +25,7 @@ struct source {
 	bool across;			/* read in more than one method */
 	vec(struct value *) value;	/* all that stand for it */
 	vec(int) method;		/* of those */
+	int epoch, readers;		/* scratch of a weighing */
 };
 
 /* What is known of a method's values and nodes; nodes by their order. */
@@ -54,11 +56,15 @@ struct candidate {
 	int nsources;
 	int home;
 	bool inner;			/* its GEMM is part of a constant expression itself */
-	int group;			/* decided together: number of the first of them; -1: it stays anyway */
-	int next;			/* in its group, or -1 */
 	bool active;			/* being weighed, or folds */
 	uint64_t added, erased;		/* of its group; at the first */
 };
+
+/* Numbers of candidates. */
+struct members { const int *at; int n; };
+
+/* Folds that share sources, and the clusters in it: those that share more than single numbers. */
+struct fold_group { struct members all; int cluster, nclusters; };
 
 struct folding {
 	struct arena mem;
@@ -66,7 +72,10 @@ struct folding {
 	int ntraces;
 	vec(struct source) sources;
 	vec(struct candidate) list;
+	vec(struct fold_group) groups;	/* of those that do not stay anyway */
+	vec(struct members) clusters;	/* of all groups, in their order */
 	bool training;
+	int epoch;			/* of weighings */
 };
 
 /* A tensor that a group of folds stores; candidate: whose expression holds it. */
@@ -98,10 +107,17 @@ int source_of(const struct folding *f, int method, const struct value *v);
 const char *expression_digest(struct folding *f, int method, const struct value *v);
 const char *folded_name(struct folding *f, const struct candidate *c, const struct value *v, struct arena *a);
 
-/* fold_decide.c: weighs the active members of a group; then settles which of them fold. */
-void weigh(struct folding *f, int group, struct balance *b);
+/* fold_group.c: of the active candidates. */
+void folding_find_groups(struct folding *f);
+
+/* fold_weigh.c: weighs the active ones of these. */
+void weigh(struct folding *f, struct members m, struct balance *b);
 void balance_free(struct balance *b);
 bool balance_fits(const struct balance *b);
+/* Whether the candidate reads a constant, other than a number, that other methods read as well. */
+bool reads_across(const struct folding *f, const struct candidate *c);
+
+/* fold_decide.c: settles which fold. */
 void folding_decide(struct folding *f);
 
 #endif
