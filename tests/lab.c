@@ -180,6 +180,16 @@ static double difference(const struct tensor *got, const struct tensor *want)
 	return worst;
 }
 
+bool lab_lower(struct lab *lab, struct xlowered *low, int group, struct error *err)
+{
+	struct unit u = { group, arena_array(&lab->g->mem, (size_t)lab->g->nnodes, sizeof *u.node), 0, 0 };
+
+	for (struct node *n = lab->g->first; n; n = n->next)
+		if (n->group == group)
+			u.node[u.nnodes++] = n;
+	return xnn_lower(low, lab->g, &u, &lab->g->mem, err);
+}
+
 double lab_run(struct lab *lab, struct xlowered *low, double scale)
 {
 	struct run r = { .lab = lab, .scale = scale };
@@ -197,7 +207,7 @@ double lab_run(struct lab *lab, struct xlowered *low, double scale)
 		n->group = group;
 		run_node(&r, n);
 	}
-	if (!graph_check(lab->g, &err) || !xnn_lower(low, lab->g, group, &lab->g->mem, &err) || !live_supports(&low->graph, NULL, &err) ||
+	if (!graph_check(lab->g, &err) || !lab_lower(lab, low, group, &err) || !live_supports(&low->graph, NULL, &err) ||
 	    !live_pool_open(&pool, 1, &err) || !live_open(&live, &low->graph, pool, false, &err))
 		fail_msg("%s", err.text);
 	arg = arena_array(&r.mem, (size_t)low->nargs, sizeof *arg);

@@ -37,6 +37,8 @@ void lab_output(struct lab *lab, struct value *v);
  * *low gets the lowered graph (memory of the lab's graph) if it is not NULL. scale: sizes of dynamic inputs as run,
  * a part of their bounds in dimension 0 (1: whole). */
 double lab_run(struct lab *lab, struct xlowered *low, double scale);
+/* xnn_lower of the nodes of a group, in the lab's memory. */
+bool lab_lower(struct lab *lab, struct xlowered *low, int group, struct error *err);
 /* How many nodes of a type the lowered graph has. */
 int lab_count(const struct xlowered *low, enum xtag tag);
 

@@ -383,7 +383,7 @@ static void bounds_out_of_order_are_not_taken_in(void **state)
 	graph_add_group(lab->g, -1);
 	for (struct node *n = lab->g->first; n; n = n->next)
 		n->group = 0;
-	assert_true(xnn_lower(&low, lab->g, 0, &lab->g->mem, &err));
+	assert_true(lab_lower(lab, &low, 0, &err));
 	assert_int_equal(low.graph.nnodes, 2);
 	assert_false(low.graph.node[0].has_min_max);
 	lab_free(lab);
@@ -649,7 +649,7 @@ static void int4_weights_are_packed_two_a_byte(void **state)
 	graph_add_group(lab->g, -1);
 	for (struct node *n = lab->g->first; n; n = n->next)
 		n->group = 0;
-	if (!xnn_lower(&low, lab->g, 0, &lab->g->mem, &err))
+	if (!lab_lower(lab, &low, 0, &err))
 		fail_msg("%s", err.text);
 	for (int i = 0; i < low.graph.nvalues; i++)
 		if (low.graph.value[i].datatype == XD_QBINT4)
@@ -688,13 +688,13 @@ static void what_cannot_be_lowered_says_why(void **state)
 
 	lab_output(lab, v);
 	v->def->group = graph_add_group(lab->g, -1);
-	assert_false(xnn_lower(&low, lab->g, 0, &lab->g->mem, &err));
+	assert_false(lab_lower(lab, &low, 0, &err));
 	assert_non_null(strstr(err.text, "aten.cumsum.default has no XNNPACK form"));
 	v->def->group = -1;
 	v = lab_node(lab, "aten.linear.default", V(lab_input(lab, F, SIZES(2, 3))), V(lab_input(lab, F, SIZES(4, 3))), NONE);
 	lab_output(lab, v);
 	v->def->group = 0;
-	assert_false(xnn_lower(&low, lab->g, 0, &lab->g->mem, &err));
+	assert_false(lab_lower(lab, &low, 0, &err));
 	assert_non_null(strstr(err.text, "the weight is no constant"));
 	lab_free(lab);
 }

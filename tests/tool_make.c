@@ -3,8 +3,12 @@
  *   tool_make posconv FILE    a positional convolution whose weight is computed from v and g at every run
  *   tool_make methods FILE    two methods that store the same matrix twice, each with a product that can be linear
  *   tool_make hostile FILE    names with escape sequences, wide and combining characters, and marks that turn text
- *   tool_make many N FILE     a chain of N nodes, every third of which XNNPACK has no rule for
  *   tool_make slower FILE     a product that a delegate only slows down, and a table that nothing reads, so that it shrinks
+ *   tool_make many N FILE     a chain of N nodes, every third of which XNNPACK has no rule for
+ *   tool_make heavy N FILE    the same, and 100 linears that share 16 MB: making delegates of them takes seconds
+ *   tool_make wide N FILE     N nodes: one value read by a third of them, all results alive at once, in scattered memory
+ *   tool_make linears N FILE  a chain of N linears, each with a weight of its own, an erf behind every second
+ *   tool_make ports N FILE    N inputs, a node for each, N outputs
  */
 #include "tests/maker.h"
 #include "tests/tap.h"
@@ -110,6 +114,21 @@ static void many(struct maker *m, int n)
 	maker_out(m, from);
 }
 
+static void heavy(struct maker *m, int n)
+{
+	enum { SIDE = 2048 };
+	int weight = maker_constant(m, DTYPE_F32, numbers(m, SIDE * SIDE), SHAPE(SIDE, SIDE)), none = maker_none(m);
+	int v[2] = { maker_planned(m, DTYPE_F32, 2, 0, SHAPE(1, SIDE)), maker_planned(m, DTYPE_F32, 2, 4 * SIDE, SHAPE(1, SIDE)) };
+
+	many(m, n);
+	maker_in(m, v[0]);
+	for (int i = 0; i < 100; i++) {
+		maker_call(m, "aten::linear.out", LIST(v[0], weight, none, v[1], v[1]));
+		maker_call(m, "aten::erf.out", LIST(v[1], v[0], v[0]));
+	}
+	maker_out(m, v[0]);
+}
+
 /* A row times a matrix that is an input: XNNPACK packs the matrix first, which takes longer than one row does. The
  * table that nothing reads goes. */
 static void slower(struct maker *m)
@@ -122,6 +141,76 @@ static void slower(struct maker *m)
 	maker_in(m, by);
 	maker_call(m, "aten::bmm.out", LIST(x, by, y, y));
 	maker_out(m, y);
+}
+
+/* a_i = sigmoid(x), b_i = erf(a_i), sum += b_i from the last to the first. */
+static void wide(struct maker *m, int n)
+{
+	int third = n / 3, x = maker_planned(m, DTYPE_F32, 1, 0, SHAPE(4, 4)), sum = x, one = maker_int(m, 1);
+	int *b = arena_array(&m->mem, (size_t)third, sizeof *b);
+
+	maker_in(m, x);
+	for (int i = 0; i < third; i++) {
+		uint64_t at = 1 + (uint64_t)i * 7919 % (uint64_t)third;	/* a prime: every place once, unless it divides */
+		int a = maker_planned(m, DTYPE_F32, 1, at * 128, SHAPE(4, 4));
+
+		b[i] = maker_planned(m, DTYPE_F32, 1, at * 128 + 64, SHAPE(4, 4));
+		maker_call(m, "aten::sigmoid.out", LIST(x, a, a));
+		maker_call(m, "aten::erf.out", LIST(a, b[i], b[i]));
+	}
+	for (int i = third - 1; i >= 0; i--) {
+		int to = maker_planned(m, DTYPE_F32, 1, (uint64_t)(third + 1 + i % 2) * 128, SHAPE(4, 4));
+
+		maker_call(m, "aten::add.out", LIST(sum, b[i], one, to, to));
+		sum = to;
+	}
+	maker_out(m, sum);
+}
+
+static void linears(struct maker *m, int n)
+{
+	int v[2] = { maker_planned(m, DTYPE_F32, 1, 0, SHAPE(2, 16)), maker_planned(m, DTYPE_F32, 1, 128, SHAPE(2, 16)) };
+	int x = maker_planned(m, DTYPE_F32, 1, 256, SHAPE(2, 16)), from = x, none = maker_none(m), calls = 0;
+
+	maker_in(m, x);
+	for (int i = 0; i < n; i++) {
+		float w[16 * 16];
+		int to = v[calls++ % 2];
+
+		for (int k = 0; k < 16 * 16; k++)
+			w[k] = (float)sin(i + k * 0.7) * 0.2f;
+		maker_call(m, "aten::linear.out", LIST(from, maker_constant(m, DTYPE_F32, w, SHAPE(16, 16)), none, to, to));
+		if (i % 2) {
+			from = to;
+			to = v[calls++ % 2];
+			maker_call(m, "aten::erf.out", LIST(from, to, to));
+		}
+		from = to;
+	}
+	maker_out(m, from);
+}
+
+static void ports(struct maker *m, int n)
+{
+	for (int i = 0; i < n; i++) {
+		int x = maker_planned(m, DTYPE_F32, 1, (uint64_t)i * 32, SHAPE(4)), y = maker_planned(m, DTYPE_F32, 1, (uint64_t)i * 32 + 16, SHAPE(4));
+
+		maker_in(m, x);
+		maker_call(m, i % 2 ? "aten::sigmoid.out" : "aten::erf.out", LIST(x, y, y));
+		maker_out(m, y);
+	}
+}
+
+static const struct { const char *name; void (*make)(struct maker *m, int n); } sized[] = {
+	{ "many", many }, { "heavy", heavy }, { "wide", wide }, { "linears", linears }, { "ports", ports },
+};
+
+static bool make_sized(struct maker *m, const char *kind, int n)
+{
+	for (size_t i = 0; i < sizeof sized / sizeof *sized; i++)
+		if (!strcmp(kind, sized[i].name))
+			return sized[i].make(m, n), true;
+	return false;
 }
 
 int main(int argc, char **argv)
@@ -137,10 +226,8 @@ int main(int argc, char **argv)
 		hostile(m);
 	} else if (!strcmp(kind, "slower")) {
 		slower(m);
-	} else if (!strcmp(kind, "many") && argc == 4) {
-		many(m, atoi(argv[2]));
-	} else {
-		fprintf(stderr, "usage: tool_make posconv|methods|hostile|slower FILE, or tool_make many N FILE\n");
+	} else if (argc != 4 || !make_sized(m, kind, atoi(argv[2]))) {
+		fprintf(stderr, "usage: tool_make posconv|methods|hostile|slower FILE, or tool_make many|heavy|wide|linears|ports N FILE\n");
 		return 2;
 	}
 	maker_save(m, argv[argc - 1]);

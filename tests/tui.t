@@ -87,10 +87,10 @@ sees 'quits: it was written' 'status 0'
 sees 'with the screen as it was' '^status 0'
 
 # A large program: edits work in the background, and can be stopped.
-"$make" many 20000 many.pte
-open 80 24 --threads 2 many.pte
+"$make" heavy 20000 heavy.pte
+open 80 24 --threads 2 heavy.pte
 waits 'portable'; keys 2 G
-sees 'scrolls to the end of 20,000 nodes' '^> 19999'
+sees 'scrolls to the end of 20,200 nodes' '^> 20199'
 keys p
 sees 'works on an edit' 'making calls, [0-9]+ %, .*Esc stops'
 keys g

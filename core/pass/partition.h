@@ -18,10 +18,10 @@ bool partition_apply(struct graph *g, struct error *err);
 /* The same for all methods of a program: what one reads counts for the bytes of the others. */
 bool partition_apply_all(struct graph *const *g, int ngraphs, struct error *err);
 
-/* The node of a filed delegate that reads a constant stored in the delegate when it runs, or NULL. The stock runtime
- * has freed those bytes by then, unless it packed them (filters and biases): the program may crash. Partitioning makes
- * such a delegate anew, with the constant as an argument. */
-const struct node *group_reads_freed(const struct graph *g, int group);
+/* By group: the first node of a filed delegate that reads a constant stored in the delegate when it runs, or NULL. The
+ * stock runtime has freed those bytes by then, unless it packed them (filters and biases): the program may crash.
+ * Partitioning makes such a delegate anew, with the constant as an argument. */
+const struct node **groups_read_freed(const struct graph *g, struct arena *a);
 
 /* By order of the nodes of `of` (graph_number), which is one of g: why a node that XNNPACK takes is left out all the
  * same, because the file would grow; NULL where it is not. */

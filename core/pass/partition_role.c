@@ -40,35 +40,53 @@ static bool packs(const struct node *n, const struct value *v)
 	return !n->out[0]->noutputs;
 }
 
-struct freed { const struct group *group; const struct node *node; bool found; };
+struct argument { const struct value *value; int64_t group; };
+
+struct freed {
+	struct map argument;		/* struct argument: constants that a group is called with */
+	const struct node **node;	/* by group */
+	const struct node *at;
+};
+
+static bool keeps_its_bytes(const struct group *group)
+{
+	return group->filed >= 0 && !group->foreign && !group->changed;
+}
+
+static void note_arguments(struct freed *f, const struct graph *g, struct arena *a)
+{
+	for (int i = 0; i < g->ngroups; i++)
+		for (int k = 0; keeps_its_bytes(&g->group[i]) && k < g->group[i].nargs; k++) {
+			struct argument key = { g->group[i].arg[k], i };
+
+			if (key.value && key.value->kind == VALUE_CONSTANT)
+				map_put(&f->argument, a, arena_copy(a, &key, sizeof key), sizeof key, f);
+		}
+}
 
 static void look_for_freed(struct value *v, void *ctx)
 {
 	struct freed *f = ctx;
+	struct argument key = { v, f->at->group };
 
-	if (v->kind != VALUE_CONSTANT || packs(f->node, v))
-		return;
-	for (int i = 0; i < f->group->nargs; i++)
-		if (f->group->arg[i] == v)
-			return;
-	f->found = true;
+	if (v->kind == VALUE_CONSTANT && !packs(f->at, v) && !map_get(&f->argument, &key, sizeof key))
+		f->node[f->at->group] = f->at;
 }
 
-const struct node *group_reads_freed(const struct graph *g, int group)
+const struct node **groups_read_freed(const struct graph *g, struct arena *a)
 {
-	struct freed f = { .group = &g->group[group] };
+	struct freed f = { .node = arena_array(a, (size_t)g->ngroups + 1, sizeof *f.node) };
+	struct arena scratch = { 0 };
 
-	if (f.group->filed < 0 || f.group->foreign || f.group->changed)
-		return NULL;
+	note_arguments(&f, g, &scratch);
 	for (const struct node *n = g->first; n; n = n->next) {
-		if (n->group != group)
+		if (n->group < 0 || f.node[n->group] || !keeps_its_bytes(&g->group[n->group]))
 			continue;
-		f.node = n;
+		f.at = n;
 		node_each_input(n, look_for_freed, &f);
-		if (f.found)
-			return n;
 	}
-	return NULL;
+	arena_free(&scratch);
+	return f.node;
 }
 
 /* Static data that is not there (no .ptd given) cannot be packed. */
@@ -100,9 +118,10 @@ static enum role judge(struct partition *p, const struct graph *g, const struct 
 void role_find(struct partition *p, struct method *m)
 {
 	bool *pinned = arena_array(&p->mem, (size_t)m->g->ngroups + 1, sizeof *pinned);
+	const struct node **freed = groups_read_freed(m->g, &p->mem);
 
 	for (int i = 0; i < m->g->ngroups; i++)
-		if (m->repair && group_reads_freed(m->g, i))
+		if (m->repair && freed[i])
 			m->g->group[i].changed = true;
 	graph_number(m->g);
 	m->role = arena_array(&p->mem, (size_t)m->g->nnodes + 1, sizeof *m->role);

@@ -336,7 +336,7 @@ static bool emit_lowered(struct call_out *c, const struct unit *u)
 	struct xlowered x = { 0 };
 	struct span blob;
 
-	if (!xnn_lower(&x, m->g, u->group, m->e->mem, c->err) || !xblob_write(&x.graph, m->e->mem, &blob, c->err))
+	if (!xnn_lower(&x, m->g, u, m->e->mem, c->err) || !xblob_write(&x.graph, m->e->mem, &blob, c->err))
 		return false;
 	for (int i = 0; i < x.nnamed; i++)
 		if (!emit_data_named(m->e, &x.named[i], x.home ? x.home[i] : HOME_PROGRAM, c->err))

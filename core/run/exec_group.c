@@ -22,11 +22,11 @@ static bool filed_graph(struct exec *e, const struct group *g, struct xgraph *x,
 	return program_delegate(e->program, e->graph->plan, g->filed, x, &e->mem, err);
 }
 
-static bool lowered_graph(struct exec *e, int group, struct xgraph *x, struct step *s, struct error *err)
+static bool lowered_graph(struct exec *e, const struct unit *u, struct xgraph *x, struct step *s, struct error *err)
 {
 	struct xlowered low = { 0 };
 
-	if (!xnn_lower_unkeyed(&low, e->graph, group, &e->mem, err))
+	if (!xnn_lower_unkeyed(&low, e->graph, u, &e->mem, err))
 		return false;
 	*x = low.graph;
 	s->nargs = low.nargs;
@@ -123,7 +123,7 @@ bool exec_open_group(struct exec *e, const struct unit *u, struct step *s, bool 
 		return program_delegate(e->program, e->graph->plan, g->filed, x, &e->mem, err);
 	if (!open_pool(e, err))
 		return false;
-	*made = (g->filed >= 0 && !g->changed ? filed_graph(e, g, x, s, &why) : lowered_graph(e, u->group, x, s, &why)) &&
+	*made = (g->filed >= 0 && !g->changed ? filed_graph(e, g, x, s, &why) : lowered_graph(e, u, x, s, &why)) &&
 		find_arguments(e, x, s, &why) && open_live(e, x, s, &why);
 	if (*made || why.code != ERROR_MEMORY)
 		return *made || note_missing(e, s, &why);

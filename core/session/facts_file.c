@@ -1,7 +1,6 @@
 /* What stands in the file: delegate calls, kernel calls, bytes. */
 #include "core/session/facts_parts.h"
 
-#include "core/graph/units.h"
 #include "core/op/op.h"
 #include "core/program/states.h"
 
@@ -13,7 +12,7 @@ bool facts_number_delegates(struct making_facts *m, struct error *err)
 	int calls = 0;
 
 	m->call_of_group = arena_array(m->mem, (size_t)m->g->ngroups, sizeof *m->call_of_group);
-	m->nodes_of_group = arena_array(m->mem, (size_t)m->g->ngroups, sizeof *m->nodes_of_group);
+	m->unit_of_group = arena_array(m->mem, (size_t)m->g->ngroups, sizeof *m->unit_of_group);
 	for (int i = 0; i < m->g->ngroups; i++)
 		m->call_of_group[i] = -1;
 	if (!graph_units(&units, m->g, NULL, &m->scratch, err))
@@ -21,7 +20,7 @@ bool facts_number_delegates(struct making_facts *m, struct error *err)
 	for (int i = 0; i < units.n; i++)
 		if (units.at[i].group >= 0) {
 			m->call_of_group[units.at[i].group] = calls++;
-			m->nodes_of_group[units.at[i].group] = units.at[i].nnodes;
+			m->unit_of_group[units.at[i].group] = &units.at[i];
 		}
 	return true;
 }
@@ -77,7 +76,7 @@ static void find_delegates(struct making_facts *m)
 		}
 	for (int k = 0; k < m->g->ngroups; k++)
 		if (m->call_of_group[k] >= 0 && m->call_of_group[k] < n) {
-			f->delegate[m->call_of_group[k]].nodes = m->nodes_of_group[k];
+			f->delegate[m->call_of_group[k]].nodes = m->unit_of_group[k]->nnodes;
 			f->delegate[m->call_of_group[k]].bytes += s.bytes[m->call_of_group[k]];
 		}
 }

@@ -4,6 +4,7 @@
 #define CORE_SESSION_FACTS_PARTS_H
 
 #include "core/base/map.h"
+#include "core/graph/units.h"
 #include "core/session/facts.h"
 
 struct making_facts {
@@ -16,7 +17,7 @@ struct making_facts {
 	struct map fold_in;		/* producer of a weight -> a fold it belongs to */
 	struct map linear_at;
 	int *call_of_group;		/* number of its delegate call, or -1 */
-	int *nodes_of_group;
+	const struct unit **unit_of_group;	/* NULL: no node is in it */
 	double work;			/* of all nodes, to compare with */
 };
 

@@ -81,8 +81,10 @@ static void warn_of_delegate(struct making_facts *m, const struct node_row *r)
 /* What a delegate as filed reads after the runtime freed it: told at the node that reads it. */
 static void warn_of_freed(struct making_facts *m)
 {
+	const struct node **freed = groups_read_freed(m->g, &m->scratch);
+
 	for (int i = 0; i < m->g->ngroups; i++) {
-		const struct node *n = group_reads_freed(m->g, i);
+		const struct node *n = freed[i];
 
 		/* A node that could not be raised: whether it packs what it reads is not known. */
 		if (n && !(n->op->flags & OP_OPAQUE))
@@ -144,18 +146,12 @@ static void warn_of_results(struct making_facts *m, const struct node_row *r)
 /* The row of that node of a delegate; the first of the delegate where it has none. */
 static const struct node_row *row_of_delegate(const struct making_facts *m, int group, int dnode)
 {
-	const struct node_row *found = NULL;
+	const struct unit *u = m->unit_of_group[group];
 
-	for (int i = 0; i < m->f->nrows; i++) {
-		const struct node *n = m->f->row[i].node;
-
-		if (n->group != group)
-			continue;
-		if (n->origin.kind == ORIGIN_FILE && n->origin.dnode == dnode)
-			return &m->f->row[i];
-		found = found ? found : &m->f->row[i];
-	}
-	return found;
+	for (int i = 0; u && i < u->nnodes; i++)
+		if (u->node[i]->origin.kind == ORIGIN_FILE && u->node[i]->origin.dnode == dnode)
+			return row_of(m, u->node[i]);
+	return u ? row_of(m, u->node[0]) : NULL;
 }
 
 static void warn_of_host(struct making_facts *m)

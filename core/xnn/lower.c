@@ -61,15 +61,14 @@ void lower_emit_reshape(struct xlower *x, uint32_t in, uint32_t out, const uint3
 	emit_shape(x, X_STATIC_RESHAPE, in, out, shape, rank);
 }
 
-static bool collect(struct xlower *x, struct error *err)
+static bool collect(struct xlower *x, const struct unit *u, struct error *err)
 {
 	char id[128];
 
-	for (struct node *n = x->graph->first; n; n = n->next) {
+	for (int i = 0; i < u->nnodes; i++) {
+		struct node *n = u->node[i];
 		struct xmember m = { .node = n };
 
-		if (n->group != x->group)
-			continue;
 		m.rule = xrule_find(n->op);
 		if (!m.rule || !m.rule->lower)
 			return error_set(err, ERROR_UNSUPPORTED, "%s: %s has no XNNPACK form",
@@ -140,10 +139,11 @@ static void hand_over(struct xlower *x, struct xlowered *out, int ninputs)
 	out->home = x->home.at;
 }
 
-static bool lower(struct xlowered *out, const struct graph *g, int group, bool keys, struct arena *a, struct error *err)
+static bool lower(struct xlowered *out, const struct graph *g, const struct unit *u, bool keys, struct arena *a,
+		  struct error *err)
 {
-	struct xlower x = { .graph = g, .group = group, .keys = keys, .mem = a };
-	bool ok = collect(&x, err);
+	struct xlower x = { .graph = g, .group = u->group, .keys = keys, .mem = a };
+	bool ok = collect(&x, u, err);
 	int noutputs = 0;
 
 	memset(out, 0, sizeof *out);
@@ -156,12 +156,13 @@ static bool lower(struct xlowered *out, const struct graph *g, int group, bool k
 	return ok;
 }
 
-bool xnn_lower(struct xlowered *out, const struct graph *g, int group, struct arena *a, struct error *err)
+bool xnn_lower(struct xlowered *out, const struct graph *g, const struct unit *u, struct arena *a, struct error *err)
 {
-	return lower(out, g, group, true, a, err);
+	return lower(out, g, u, true, a, err);
 }
 
-bool xnn_lower_unkeyed(struct xlowered *out, const struct graph *g, int group, struct arena *a, struct error *err)
+bool xnn_lower_unkeyed(struct xlowered *out, const struct graph *g, const struct unit *u, struct arena *a,
+		       struct error *err)
 {
-	return lower(out, g, group, false, a, err);
+	return lower(out, g, u, false, a, err);
 }

@@ -8,7 +8,7 @@
 #define CORE_XNN_LOWER_H
 
 #include "core/format/xgraph.h"
-#include "core/graph/graph.h"
+#include "core/graph/units.h"
 
 struct xlowered {
 	struct xgraph graph;		/* external ids: position in `arg` */
@@ -19,11 +19,12 @@ struct xlowered {
 	int nnamed;
 };
 
-/* Lowers the nodes of `group`, which must all be accepted; memory is the arena's (weights that need another
+/* Lowers the nodes of a group, which must all be accepted; memory is the arena's (weights that need another
  * layout are copied there, others point to the constant's bytes). */
-bool xnn_lower(struct xlowered *out, const struct graph *g, int group, struct arena *a, struct error *err);
+bool xnn_lower(struct xlowered *out, const struct graph *g, const struct unit *u, struct arena *a, struct error *err);
 /* The same without keys and `named`, for running it here: hashing large weights takes time. */
-bool xnn_lower_unkeyed(struct xlowered *out, const struct graph *g, int group, struct arena *a, struct error *err);
+bool xnn_lower_unkeyed(struct xlowered *out, const struct graph *g, const struct unit *u, struct arena *a,
+		       struct error *err);
 
 /* Lower-case hex SHA-256 of bytes, with a prefix, in the arena. */
 const char *data_key(struct arena *a, const char *prefix, const void *data, size_t bytes);
