@@ -88,7 +88,7 @@ static bool set_color(struct config *c, const char *words, struct error *err)
 	struct str bad = { 0 };
 
 	if (item < 0)
-		return error_set(err, ERROR_REFUSED, "color takes plain, title, good, bad, warn, dim or cursor, not '%.*s'",
+		return error_set(err, ERROR_REFUSED, "color takes plain, title, good, bad, warn, dim, cursor or match, not '%.*s'",
 				 (int)n, words);
 	if (theme_set(&c->theme.item[item], words + n, &bad))
 		return true;

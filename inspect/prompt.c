@@ -42,25 +42,41 @@ static void add(char *s, size_t bytes, int code)
 	}
 }
 
+static void give_up(struct prompt *p)
+{
+	p->open = false;
+	if (p->given_up)
+		p->given_up(p->ctx);
+}
+
+static void edit(struct prompt *p, struct key k)
+{
+	if (k.special ? k.code == KEY_BACKSPACE : k.code == 127 || k.code == 8)
+		drop_last(p->answer);
+	else if (!k.special && k.code == 21)	/* ^U */
+		p->answer[0] = '\0';
+	else if (!k.special && k.code >= ' ')
+		add(p->answer, sizeof p->answer, k.code);
+	else
+		return;
+	if (p->typed)
+		p->typed(p->ctx, p->answer);
+}
+
 void prompt_key(struct prompt *p, struct key k)
 {
-	bool erase = k.special ? k.code == KEY_BACKSPACE : k.code == 127 || k.code == 8;
 	bool enter = k.special ? k.code == KEY_ENTER : k.code == '\r' || k.code == '\n';
 
 	if (p->yes_no) {
 		p->open = false;
 		if (!k.special && (k.code == 'y' || k.code == 'Y'))
 			p->done(p->ctx, "y");
-	} else if (enter) {
+	} else if (enter && !p->bad) {
 		p->open = false;
 		p->done(p->ctx, p->answer);
-	} else if (erase) {
-		drop_last(p->answer);
 	} else if (!k.special && (k.code == 27 || k.code == 7)) {	/* Esc, ^G */
-		p->open = false;
-	} else if (!k.special && k.code == 21) {	/* ^U */
-		p->answer[0] = '\0';
-	} else if (!k.special && k.code >= ' ') {
-		add(p->answer, sizeof p->answer, k.code);
+		give_up(p);
+	} else {
+		edit(p, k);
 	}
 }

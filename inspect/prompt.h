@@ -8,7 +8,11 @@ struct prompt {
 	bool open, yes_no;
 	char question[256];
 	char answer[1024];
+	char note[160];		/* what is said about it */
+	bool bad;		/* it cannot be taken, as the note says */
 	void (*done)(void *ctx, const char *answer);	/* not called when it is given up */
+	void (*typed)(void *ctx, const char *answer);	/* after each change; NULL: nothing to do */
+	void (*given_up)(void *ctx);			/* may be NULL */
 	void *ctx;
 };
 

@@ -93,25 +93,6 @@ static void next_method(struct tui *t, int dir)
 		tui_say(t, false, "there is one method only");
 }
 
-/* Searching. */
-
-static void search_on(struct tui *t, int dir)
-{
-	if (!*t->search)
-		tui_say(t, false, "nothing was searched for yet");
-	else if (!page_search(tui_here(t), &t->ui, t->search, dir))
-		tui_say(t, false, "not found: %s", t->search);
-}
-
-static void search_for(void *ctx, const char *words)
-{
-	struct tui *t = ctx;
-
-	if (*words)
-		snprintf(t->search, sizeof t->search, "%s", words);
-	search_on(t, 1);
-}
-
 static void export_to(void *ctx, const char *path)
 {
 	struct tui *t = ctx;
@@ -169,6 +150,8 @@ static void stop(struct tui *t)
 		t->task.work.stop = true;
 	else if (background_fd(&t->run) >= 0)
 		tui_say(t, false, "stopped");
+	else
+		t->ui.find = NULL;
 	background_stop(&t->run);
 }
 
@@ -185,9 +168,9 @@ static const struct { enum request request; void (*act)(struct tui *t); } acts[]
 static void search_or_turn(struct tui *t, enum request r)
 {
 	switch (r) {
-	case REQ_SEARCH: prompt_ask(&t->prompt, "/", "", search_for, t); break;
-	case REQ_SEARCH_NEXT: search_on(t, 1); break;
-	case REQ_SEARCH_PREV: search_on(t, -1); break;
+	case REQ_SEARCH: tui_ask_search(t); break;
+	case REQ_SEARCH_NEXT: tui_search_on(t, 1); break;
+	case REQ_SEARCH_PREV: tui_search_on(t, -1); break;
 	case REQ_NEXT_METHOD: next_method(t, 1); break;
 	case REQ_PREV_METHOD: next_method(t, -1); break;
 	case REQ_REDRAW: clearok(curscr, TRUE); break;
@@ -292,8 +275,8 @@ static void draw(struct tui *t)
 {
 	char state[128];
 	struct screen_title title = { state, edits_unsaved(&t->edits, t->s) };
-	struct screen_bottom bottom = { t->prompt.open ? t->prompt.question : NULL, t->prompt.answer, t->message,
-					t->bad };
+	struct screen_bottom bottom = { t->prompt.open ? t->prompt.question : NULL, t->prompt.answer, t->prompt.note,
+					t->message, t->prompt.open ? t->prompt.bad : t->bad };
 
 	edits_describe(t->s, state, sizeof state);
 	t->ui.width = COLS - 1;
@@ -385,6 +368,7 @@ int tui_run(struct session *s, const struct options *o)
 	}
 	for (int i = 0; i < PAGES; i++)
 		page_close(&t->page[i]);
+	find_free(&t->find);
 	arena_free(&t->edits.mem);
 	config_free(&t->config);
 	mem_free(t);

@@ -194,6 +194,7 @@ void tui_mark(struct tui *t)
 		v->linear.linear[i].marked = !v->linear.linear[i].marked;
 	else
 		tui_say(t, false, "it stays as it is; the pane says why");
+	page_stale(p);
 	page_move(p, &t->ui, REQ_DOWN, 1);
 }
 

@@ -1,5 +1,5 @@
 /* tui_parts.h - what the parts of the terminal share. tui.c goes from page to page, takes keys and draws; tui_edit.c
- * edits and writes, in a thread beside the pages. */
+ * edits and writes, in a thread beside the pages; tui_find.c searches. */
 #ifndef INSPECT_TUI_PARTS_H
 #define INSPECT_TUI_PARTS_H
 
@@ -37,6 +37,8 @@ struct tui {
 	struct draft draft;
 	struct prompt prompt;
 	struct config config;
+	struct find find;		/* what was searched for last, or is being typed */
+	struct { int cursor, top; } from;	/* where the search began */
 	char search[256], message[512], write_to[1024];
 	bool bad, quit, timing;	/* timing: what runs in the background is a bench */
 };
@@ -45,6 +47,10 @@ struct tui {
 void tui_say(struct tui *t, bool bad, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 struct page *tui_here(struct tui *t);
 void tui_rebuild(struct tui *t);	/* the page that is shown */
+
+/* tui_find.c */
+void tui_ask_search(struct tui *t);
+void tui_search_on(struct tui *t, int dir);
 
 /* tui_edit.c: the requests; each says what came of it. */
 void tui_apply_fold(struct tui *t);

@@ -70,7 +70,7 @@ static void bad_lines(void **state)
 		{ "key leave q", "no request is called 'leave'; etinspect --manual lists them" },
 		{ "key", "no request is called ''; etinspect --manual lists them" },
 		{ "key quit ctrl-q", "no key is called 'ctrl-q'" },
-		{ "color worst red", "color takes plain, title, good, bad, warn, dim or cursor, not 'worst'" },
+		{ "color worst red", "color takes plain, title, good, bad, warn, dim, cursor or match, not 'worst'" },
 		{ "color bad pink", "no colour or attribute is called 'pink'" },
 		{ "color bad 256", "no colour or attribute is called '256'" },
 		{ "color bad 99999999999", "no colour or attribute is called '99999999999'" },

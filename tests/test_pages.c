@@ -171,29 +171,96 @@ static void sorting(void **state)
 	made_free(s);
 }
 
+static struct found search(struct page *p, const struct ui *ui, const char *expression, int from, int dir)
+{
+	struct find f = { 0 };
+	char why[FIND_WHY_BYTES];
+	struct found found;
+
+	assert_true(find_set(&f, expression, why));
+	page_stale(p);
+	found = page_search(p, ui, &f, from, dir);
+	find_free(&f);
+	return found;
+}
+
 static void searching(void **state)
 {
 	struct session *s = made_session();
 	struct ui ui = ui_of(s);
 	struct page p;
+	struct found f;
 
 	page_open(&p, &page_graph);
 	page_build(&p, &ui);
-	assert_true(page_search(&p, &ui, "SUM(", 1));
+	f = search(&p, &ui, "sum\\(", 0, 1);
+	assert_int_equal(f.n, 1);
+	assert_int_equal(f.of, 1);
 	assert_string_equal(p.ops->node(&p, &ui, page_row(&p)), "forward/1");
-	assert_true(page_search(&p, &ui, "mul(", 1));
+	assert_int_equal(search(&p, &ui, "Sum", 0, 1).n, 0);	/* a capital counts */
+	f = search(&p, &ui, "^mul", p.cursor, 1);
+	assert_int_equal(f.n, 2);
+	assert_int_equal(f.of, 2);
+	assert_false(f.round);
 	assert_string_equal(p.ops->node(&p, &ui, page_row(&p)), "forward/3/1");
-	assert_true(page_search(&p, &ui, "mul(", 1));	/* round the end */
+	f = search(&p, &ui, "^mul", p.cursor, 1);
+	assert_true(f.round);
 	assert_string_equal(p.ops->node(&p, &ui, page_row(&p)), "forward/0/0");
-	assert_true(page_search(&p, &ui, "mul(", -1));
+	f = search(&p, &ui, "^mul", p.cursor, -1);
+	assert_true(f.round);
 	assert_string_equal(p.ops->node(&p, &ui, page_row(&p)), "forward/3/1");
-	assert_false(page_search(&p, &ui, "nowhere", 1));
-	assert_false(page_search(&p, &ui, "", 1));
+	assert_int_equal(search(&p, &ui, "^mul", p.cursor, -1).n, 1);
+	assert_int_equal(search(&p, &ui, "^mul", p.cursor - 1, 1).n, 1);	/* at the cursor itself */
+	assert_int_equal(search(&p, &ui, "nowhere", 0, 1).n, 0);
+	assert_int_equal(search(&p, &ui, "", 0, 1).n, 0);
+	assert_int_equal(search(&p, &ui, "mul.*portable", 0, 1).n, 0);	/* not from cell to cell */
 	page_close(&p);
 	page_open(&p, &page_linear);	/* no rows */
 	page_build(&p, &ui);
-	assert_false(page_search(&p, &ui, "mul(", 1));
+	assert_int_equal(search(&p, &ui, "mul", 0, 1).n, 0);
 	assert_int_equal(page_row(&p), -1);
+	page_close(&p);
+	made_free(s);
+}
+
+/* What stands at the marks of a line is what was searched for. */
+static void marking(void **state)
+{
+	struct session *s = made_session();
+	struct ui ui = ui_of(s);
+	struct find f = { 0 };
+	struct page p;
+	struct page_marks m;
+	struct str line = { 0 };
+	char why[FIND_WHY_BYTES];
+	int width[PAGE_COLUMNS];
+
+	ui.ascii = true;	/* a byte is a column */
+	page_open(&p, &page_graph);
+	page_build(&p, &ui);
+	page_widths(&p, 79, width);
+	assert_true(page_to_node(&p, &ui, "forward/2"));
+	page_line(&p, &ui, page_row(&p), width, &line);
+	page_marks(&p, &ui, page_row(&p), width, &m);
+	assert_int_equal(m.n, 0);
+	ui.find = &f;
+	page_marks(&p, &ui, page_row(&p), width, &m);
+	assert_int_equal(m.n, 0);
+	assert_true(find_set(&f, "p|^2$", why));
+	page_marks(&p, &ui, page_row(&p), width, &m);
+	assert_true(m.n > 2);
+	assert_int_equal(m.at[0].to, width[0]);	/* the number, at the right of its column */
+	for (int i = 0; i < m.n; i++) {
+		assert_int_equal(m.at[i].to - m.at[i].from, 1);
+		if (i && m.at[i].to < 20)
+			assert_int_equal(str_text(&line)[m.at[i].from], 'p');
+	}
+	assert_true(find_set(&f, "x*", why));	/* matches nothing everywhere */
+	page_marks(&p, &ui, page_row(&p), width, &m);
+	for (int i = 0; i < m.n; i++)
+		assert_true(m.at[i].to > m.at[i].from);
+	find_free(&f);
+	str_free(&line);
 	page_close(&p);
 	made_free(s);
 }
@@ -288,7 +355,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exported), cmocka_unit_test(widths), cmocka_unit_test(moving), cmocka_unit_test(following),
-		cmocka_unit_test(sorting), cmocka_unit_test(searching), cmocka_unit_test(lanes), cmocka_unit_test(many_lanes),
+		cmocka_unit_test(sorting), cmocka_unit_test(searching), cmocka_unit_test(marking), cmocka_unit_test(lanes), cmocka_unit_test(many_lanes),
 		cmocka_unit_test(keymap), cmocka_unit_test(requests),
 	};
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <wchar.h>
 
 const struct page_ops *const page_table[PAGES] = {
@@ -49,7 +48,7 @@ enum page_answer page_go(struct page *p, int method, const char *id)
 
 void page_open(struct page *p, const struct page_ops *ops)
 {
-	*p = (struct page){ .ops = ops, .sort = -1 };
+	*p = (struct page){ .ops = ops, .sort = -1, .match_serial = -1 };
 }
 
 void page_close(struct page *p)
@@ -118,6 +117,8 @@ void page_forget(struct page *p, const struct ui *ui)
 	arena_free(&p->mem);
 	p->nrows = 0;
 	p->rows = NULL;
+	p->match = NULL;
+	page_stale(p);
 }
 
 void page_build(struct page *p, const struct ui *ui)
@@ -213,29 +214,6 @@ void page_scroll(struct page *p, int height)
 		p->top = p->cursor - height + 1;
 	if (p->top > 0 && p->top + height > p->nrows)	/* no empty lines while rows are above */
 		p->top = p->nrows > height ? p->nrows - height : 0;
-}
-
-bool page_search(struct page *p, const struct ui *ui, const char *words, int dir)
-{
-	struct str s = { 0 };
-	bool found = false;
-
-	for (int step = 1; *words && step <= p->nrows && !found; step++) {
-		int i = ((p->cursor + dir * step) % p->nrows + p->nrows) % p->nrows;
-
-		str_clear(&s);
-		for (int c = 0; p->ops->column[c].title; c++) {
-			str_add(&s, " ");
-			p->ops->cell(p, ui, p->shown[i], c, &s);
-		}
-		found = strcasestr(str_text(&s), words) != NULL;
-		if (found) {
-			p->cursor = i;
-			p->pane_top = 0;
-		}
-	}
-	str_free(&s);
-	return found;
 }
 
 /* Lines. */

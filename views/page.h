@@ -7,6 +7,7 @@
 #ifndef VIEWS_PAGE_H
 #define VIEWS_PAGE_H
 
+#include "views/find.h"
 #include "views/look.h"
 #include "views/request.h"
 #include "views/theme.h"
@@ -27,6 +28,7 @@ struct ui {
 	const struct keymap *keys;	/* NULL: the default ones */
 	const struct theme *theme;	/* of the screen; NULL: no colours */
 	enum page_index help_of;	/* the page that help was asked on */
+	const struct find *find;	/* what to mark on the screen; NULL: nothing */
 };
 
 struct column {
@@ -50,6 +52,10 @@ struct page {
 	int *shown;		/* rows in the order shown */
 	int cursor, top, left;	/* index into shown; first line and column on the screen */
 	int pane_top;
+	/* of page_find.c; in mem */
+	const char **text;	/* of each row; NULL: not asked for yet */
+	int *match, nmatches;	/* indexes into shown, of what was searched for last: */
+	int match_serial;	/* of the expression, -1: of none */
 	char id[256];		/* of the node under the cursor when the rows were last forgotten */
 	int sort;		/* column, or -1: the page's own order */
 	bool descending;
@@ -62,6 +68,7 @@ struct page_ops {
 	const char *name;
 	const char *empty;	/* what to say when there are no rows */
 	const struct column *column;
+	unsigned drawn;		/* bit C: column C is lines or bars, where nothing is searched */
 	void (*build)(struct page *p, const struct ui *ui);	/* sets rows, nrows */
 	void (*cell)(const struct page *p, const struct ui *ui, int row, int column, struct str *s);
 	/* What the column is sorted by; NULL: by the text of the cell. NAN: by its text too. */
@@ -92,12 +99,23 @@ void page_sort(struct page *p, const struct ui *ui, int column, bool descending)
 void page_scroll(struct page *p, int height);	/* so that the cursor is on the screen */
 int page_row(const struct page *p);		/* under the cursor, or -1 */
 bool page_to_node(struct page *p, const struct ui *ui, const char *id);
-/* The next row from the cursor (dir 1 or -1, round the end) with the words, upper and lower case alike; false: none. */
-bool page_search(struct page *p, const struct ui *ui, const char *words, int dir);
 void page_widths(const struct page *p, int width, int *out);	/* of each column */
 /* One line as it is shown, cleaned, padded to the widths; row -1: the titles. */
 void page_line(const struct page *p, const struct ui *ui, int row, const int *width, struct str *s);
 void page_export(const struct page *p, const struct ui *ui, struct text *t);
+
+/* Finding (page_find.c). */
+/* What a row says: its cells, cleaned, a line each; kept with the rows. */
+const char *page_text(struct page *p, const struct ui *ui, int row);
+void page_stale(struct page *p);	/* cells have changed although the rows have not */
+/* Goes to the first line that matches after line FROM (dir 1) or before it (-1), round the end. */
+struct found { int n, of; bool round; /* past the end */ };	/* which match it is, from 1, and of how many; 0: none */
+struct found page_search(struct page *p, const struct ui *ui, const struct find *f, int from, int dir);
+/* Where ui->find matches in the line of a row, in columns of the line. */
+enum { PAGE_MARKS = 64 };
+struct page_mark { int from, to; };
+struct page_marks { struct page_mark at[PAGE_MARKS]; int n; };
+void page_marks(const struct page *p, const struct ui *ui, int row, const int *width, struct page_marks *m);
 
 /* Common to pages. */
 /* Answers that FOLLOW leads to a node in the graph; "" or NULL: to the graph alone. */

@@ -187,6 +187,6 @@ static void pane(const struct page *p, const struct ui *ui, int row, struct text
 
 const struct page_ops page_bench = {
 	.name = "Bench", .empty = "Nothing was timed yet. Press b: each method as filed, all portable, and through XNNPACK.",
-	.column = columns, .build = build, .cell = cell, .key = key, .style = style, .pane = pane,
+	.column = columns, .drawn = 1u << COL_BAR, .build = build, .cell = cell, .key = key, .style = style, .pane = pane,
 	.hint = "b run  Esc stop  s sort",
 };

@@ -76,7 +76,7 @@ static void pane(const struct page *p, const struct ui *ui, int row, struct text
 }
 
 const struct page_ops page_constants = {
-	.name = "Constants", .empty = "The program stores no constants.", .column = columns, .build = build,
+	.name = "Constants", .empty = "The program stores no constants.", .column = columns, .drawn = 1u << COL_BAR, .build = build,
 	.cell = cell, .key = key,
 	.pane = pane, .hint = "s sort  S the other way",
 };

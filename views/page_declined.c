@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* A group's line has no node. */
-struct declined { const struct node_row *row; const char *group; int n; double work, flops, ms; };
+struct declined { const struct node_row *row; const char *group; int n; double work, flops, ms, share; };
 struct declined_rows { struct declined *at; int n, cap; };
 
 enum { BY_REASON, BY_OPERATOR, BY_MODULE, BY_NOTHING, WAYS };
@@ -46,9 +46,21 @@ static int heaviest_group(const void *a, const void *b)
 	return x->work != y->work ? (x->work < y->work) - (x->work > y->work) : strcmp(x->group, y->group);
 }
 
+static double whole(const struct ui *ui)
+{
+	const struct method_facts *f = ui_facts(ui);
+	double sum = 0;
+
+	for (int i = 0; i < f->nrows; i++)
+		if (!look_elided(&f->row[i]))
+			sum += look_work(&f->row[i]);
+	return sum;
+}
+
 static void build(struct page *p, const struct ui *ui)
 {
 	struct declined_rows groups = { 0 }, all = { 0 };
+	double work = whole(ui);
 	int n;
 	const struct node_row **row = look_declined_rows(ui_facts(ui), &p->mem, &n);
 
@@ -72,8 +84,10 @@ static void build(struct page *p, const struct ui *ui)
 				vec_push(&p->mem, &all,
 					 ((struct declined){ row[i], groups.at[g].group, 1, look_work(row[i]),
 							     row[i]->flops,
-					 row[i]->ms }));
+					 row[i]->ms, 0 }));
 	}
+	for (int i = 0; i < all.n; i++)
+		all.at[i].share = work > 0 ? all.at[i].work / work : 0;
 	p->rows = all.at;
 	p->nrows = all.n;
 }
@@ -83,22 +97,10 @@ static const struct declined *declined_of(const struct page *p, int row)
 	return (const struct declined *)p->rows + row;
 }
 
-static double whole(const struct ui *ui)
-{
-	const struct method_facts *f = ui_facts(ui);
-	double sum = 0;
-
-	for (int i = 0; i < f->nrows; i++)
-		if (!look_elided(&f->row[i]))
-			sum += look_work(&f->row[i]);
-	return sum;
-}
-
 static void cell(const struct page *p, const struct ui *ui, int row, int column, struct str *s)
 {
 	const struct declined *d = declined_of(p, row);
 	char buf[64], n[TEXT_NUMBER];
-	double all;
 
 	switch (column) {
 	case COL_NODE:
@@ -114,10 +116,7 @@ static void cell(const struct page *p, const struct ui *ui, int row, int column,
 			str_addf(s, "%d node%s", d->n, d->n == 1 ? "" : "s");
 		break;
 	case COL_COST: str_add(s, d->ms >= 0 ? text_ms(n, d->ms) : text_flops(n, d->flops)); break;
-	case COL_SHARE:
-		all = whole(ui);
-		str_add(s, text_percent(n, all > 0 ? d->work / all : 0));
-		break;
+	case COL_SHARE: str_add(s, text_percent(n, d->share)); break;
 	case COL_FIX: str_add(s, d->row && d->row->fix ? d->row->fix : ""); break;
 	case COL_WHY: str_add(s, d->row && look_reason(d->row) ? look_reason(d->row) : ""); break;
 	}

@@ -389,7 +389,7 @@ static enum page_answer request(struct page *p, const struct ui *ui, int row, en
 }
 
 const struct page_ops page_graph = {
-	.name = "Graph", .empty = "The method has no nodes.", .column = columns, .build = build, .cell = cell,
+	.name = "Graph", .empty = "The method has no nodes.", .column = columns, .drawn = 1u << COL_GRAPH, .build = build, .cell = cell,
 	.style = style,
 	.pane = pane, .node = node, .request = request, .hint = "Enter follow  ] [ declined  z module  c constants",
 };

@@ -247,7 +247,8 @@ static enum page_answer request(struct page *p, const struct ui *ui, int row, en
 }
 
 const struct page_ops page_memory = {
-	.name = "Memory", .empty = "The method plans no memory.", .column = columns, .build = build, .cell = cell,
+	.name = "Memory", .empty = "The method plans no memory.", .column = columns, .drawn = 1u << COL_SKYLINE, .build = build,
+	.cell = cell,
 	.key = key, .style = style, .pane = pane, .node = node, .request = request,
 	.hint = "Enter show in the graph  s sort",
 };

@@ -22,7 +22,7 @@
 	REQ(PANE_DOWN, "J", "", "scroll the pane below") \
 	REQ(PANE_UP, "K", "", "scroll the pane back") \
 	GROUP("Finding") \
-	REQ(SEARCH, "/", "", "search") \
+	REQ(SEARCH, "/", "", "search by a regular expression, as one types") \
 	REQ(SEARCH_NEXT, "n", "", "next match") \
 	REQ(SEARCH_PREV, "N", "", "match before") \
 	REQ(SORT, "s", "", "sort by the next column") \
@@ -50,7 +50,7 @@
 	REQ(WRITE, "w", "", "write the program to a file") \
 	GROUP("Running") \
 	REQ(BENCH, "b", "", "time it, before and after, in the background") \
-	REQ(STOP, "esc", "", "stop the run") \
+	REQ(STOP, "esc", "", "stop what runs; else mark no matches any more") \
 	GROUP("Pages") \
 	REQ(PAGE_1, "1", "", "Overview") \
 	REQ(PAGE_2, "2", "", "Graph") \

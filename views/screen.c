@@ -19,7 +19,8 @@ void screen_colors(const struct theme *theme)
 static attr_t attribute(const struct ui *ui, int item)
 {
 	static const struct theme none = { { [STYLE_TITLE] = { -1, -1, THEME_BOLD }, [STYLE_DIM] = { -1, -1, THEME_DIM },
-					     [THEME_CURSOR] = { -1, -1, THEME_REVERSE } } };
+					     [THEME_CURSOR] = { -1, -1, THEME_REVERSE },
+					     [THEME_MATCH] = { -1, -1, THEME_UNDERLINE } } };
 	const struct theme_item *t = ui->theme ? &ui->theme->item[item] : &none.item[item];
 	attr_t a = A_NORMAL;
 
@@ -142,6 +143,22 @@ int screen_list_height(int lines)
 	return h > 0 ? h : 0;
 }
 
+/* What was searched for, in a line that is drawn already. */
+static void draw_marks(const struct ui *ui, const struct page *p, int y, int row, const int *width)
+{
+	attr_t a = attribute(ui, THEME_MATCH);
+	struct page_marks m;
+
+	page_marks(p, ui, row, width, &m);
+	for (int i = 0; i < m.n; i++) {
+		int from = m.at[i].from > p->left ? m.at[i].from - p->left : 0, to = m.at[i].to - p->left;
+
+		to = to < COLS - MARGIN ? to : COLS - MARGIN;
+		if (to > from)
+			mvchgat(y, MARGIN + from, to - from, a & ~A_COLOR, PAIR_NUMBER(a), NULL);
+	}
+}
+
 static void draw_list(const struct ui *ui, const struct page *p, int height)
 {
 	int width[PAGE_COLUMNS];
@@ -160,6 +177,7 @@ static void draw_list(const struct ui *ui, const struct page *p, int height)
 		if (here)
 			put(4 + i, 0, 0, 1, A_BOLD, ui->ascii, ">");
 		put(4 + i, MARGIN, p->left, COLS - MARGIN, here ? under_cursor(ui, a) : a, ui->ascii, str_text(&line));
+		draw_marks(ui, p, 4 + i, row, width);
 	}
 	if (!p->nrows && height)
 		put_clean(4, MARGIN, COLS - MARGIN, A_NORMAL, ui->ascii, p->ops->empty);
@@ -212,6 +230,9 @@ static void draw_bottom(const struct ui *ui, const struct page *p, const struct 
 			w += put(y, w, skip > 0 ? skip : 0, COLS - w - 1, A_NORMAL, ui->ascii, str_text(&clean));
 			str_free(&clean);
 		}
+		if (b->note && *b->note && w + 3 + text_columns(b->note) <= COLS)
+			put_clean(y, COLS - 1 - text_columns(b->note), COLS, b->bad ? attribute(ui, STYLE_BAD) : attribute(ui, STYLE_DIM),
+				  ui->ascii, b->note);
 		move(y, w < COLS ? w : COLS - 1);
 		return;
 	}

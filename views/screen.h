@@ -9,8 +9,9 @@
 struct screen_bottom {
 	const char *prompt;	/* "Write to: ", NULL: none */
 	const char *answer;	/* typed so far */
+	const char *note;	/* what there is to say about that, at its right */
 	const char *message;
-	bool bad;		/* the message is about something that failed */
+	bool bad;		/* the message, or the note, is about something that failed */
 };
 
 struct screen_title {

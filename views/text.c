@@ -52,6 +52,12 @@ void text_clean(struct str *out, const char *s, bool lines)
 	uint32_t c;
 
 	for (; *s; s += n) {
+		for (n = 0; s[n] >= ' ' && s[n] < 0x7f; n++)	/* mostly all of it */
+			;
+		if (n) {
+			str_addn(out, s, n);
+			continue;
+		}
 		c = text_rune(s, &n);
 		if (c == 0xfffd || (is_control(c) && !(lines && c == '\n')) || is_reordering(c))
 			str_add(out, "?");

@@ -6,7 +6,7 @@
 
 const char *const theme_names[THEME_ITEMS] = {
 	[STYLE_PLAIN] = "plain", [STYLE_TITLE] = "title", [STYLE_GOOD] = "good", [STYLE_BAD] = "bad", [STYLE_WARN] = "warn",
-	[STYLE_DIM] = "dim", [THEME_CURSOR] = "cursor",
+	[STYLE_DIM] = "dim", [THEME_CURSOR] = "cursor", [THEME_MATCH] = "match",
 };
 
 static const char *const color_names[] = { "black", "red", "green", "yellow", "blue", "magenta", "cyan", "white" };
@@ -17,7 +17,7 @@ void theme_default(struct theme *t)
 	static const struct theme_item items[THEME_ITEMS] = {
 		[STYLE_PLAIN] = { -1, -1, 0 }, [STYLE_TITLE] = { -1, -1, THEME_BOLD }, [STYLE_GOOD] = { 2, -1, 0 },
 		[STYLE_BAD] = { 1, -1, 0 }, [STYLE_WARN] = { 3, -1, 0 }, [STYLE_DIM] = { -1, -1, THEME_DIM },
-		[THEME_CURSOR] = { -1, -1, THEME_REVERSE },
+		[THEME_CURSOR] = { -1, -1, THEME_REVERSE }, [THEME_MATCH] = { 0, 3, THEME_UNDERLINE },
 	};
 
 	memcpy(t->item, items, sizeof items);

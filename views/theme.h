@@ -5,8 +5,8 @@
 
 #include "views/text.h"
 
-/* The styles of text, and the line under the cursor. */
-enum { THEME_CURSOR = STYLES, THEME_ITEMS };
+/* The styles of text, the line under the cursor, and what was searched for. */
+enum { THEME_CURSOR = STYLES, THEME_MATCH, THEME_ITEMS };
 enum { THEME_BOLD = 1, THEME_DIM = 2, THEME_UNDERLINE = 4, THEME_REVERSE = 8 };
 
 struct theme {

@@ -32,10 +32,12 @@ void str_addv(struct str *s, const char *fmt, va_list ap)
 	int n;
 
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, again);
+	n = vsnprintf(s->text ? s->text + s->n : NULL, s->cap - s->n, fmt, again);	/* mostly it has the room */
 	va_end(again);
-	reserve(s, (size_t)n);
-	vsnprintf(s->text + s->n, (size_t)n + 1, fmt, ap);
+	if ((size_t)n >= s->cap - s->n) {
+		reserve(s, (size_t)n);
+		vsnprintf(s->text + s->n, (size_t)n + 1, fmt, ap);
+	}
 	s->n += (size_t)n;
 }
 
