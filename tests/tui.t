@@ -82,7 +82,11 @@ keys 6 b
 sees 'times before and after' '^ forward +after .*[mu]s .*[mu]s .*[mu]s'
 sees 'and ends' 'same outputs, largest difference'
 capture | grep -E '^.forward +before .*(us|ms) .*(us|ms) .*(us|ms)' >/dev/null; ok 'all three engines'
-keys q
+keys u 3
+sees 'what is declined by what was measured' 'operator +measured'
+keys m
+sees 'and by the estimate again' 'operator +estimate'
+keys r q
 sees 'quits: it was written' 'status 0'
 sees 'with the screen as it was' '^status 0'
 

@@ -270,7 +270,7 @@ void page_line(const struct page *p, const struct ui *ui, int row, const int *wi
 		if (row >= 0)
 			p->ops->cell(p, ui, row, c, &cell);
 		else
-			str_addf(&cell, "%s%s", col->title, p->sort != c ? "" : p->descending ? " v" : " ^");
+			str_addf(&cell, "%s%s", p->ops->title ? p->ops->title(p, ui, c) : col->title, p->sort != c ? "" : p->descending ? " v" : " ^");
 		text_clean(&clean, str_text(&cell), false);
 		ui_pad(s, str_text(&clean), width[c], col->right, ui->ascii);
 		str_add(s, " ");

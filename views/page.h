@@ -71,6 +71,7 @@ struct page_ops {
 	unsigned drawn;		/* bit C: column C is lines or bars, where nothing is searched */
 	void (*build)(struct page *p, const struct ui *ui);	/* sets rows, nrows */
 	void (*cell)(const struct page *p, const struct ui *ui, int row, int column, struct str *s);
+	const char *(*title)(const struct page *p, const struct ui *ui, int column);	/* NULL: as in column */
 	/* What the column is sorted by; NULL: by the text of the cell. NAN: by its text too. */
 	double (*key)(const struct page *p, const struct ui *ui, int row, int column);
 	enum style (*style)(const struct page *p, const struct ui *ui, int row);	/* NULL: plain */

@@ -28,6 +28,7 @@
 	REQ(SORT, "s", "", "sort by the next column") \
 	REQ(SORT_REVERSE, "S", "", "the other way round") \
 	REQ(GROUP_BY, "t", "Declined", "group by reason, operator, module, not at all") \
+	REQ(COST, "m", "Declined", "cost as measured, or estimated by shapes") \
 	REQ(FOLLOW, "enter", "", "go to the node, to the chosen input or user") \
 	REQ(BACK, "backspace", "", "go back") \
 	REQ(LINK_NEXT, "right", "Graph", "choose the next input or user") \
