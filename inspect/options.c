@@ -320,7 +320,7 @@ const struct option_row option_table[] = {
 	  "warnings (any at all), regression>P%", set_fail_on },
 	{ "baseline", 0, "OLD.json", "compare with an earlier JSON report", set_baseline },
 	{ .help = "About" },
-	{ "list-ops", 0, NULL, "the operator table: portable kernel, XNNPACK node, precisions and constraints; with "
+	{ "list-ops", 0, NULL, "the operator table: portable kernel, dtypes, XNNPACK node, precisions and constraints; with "
 	  "--report=json as JSON", set_list_ops },
 	{ "version", 0, NULL, "our version, the XNNPACK here, and the runtime whose rules apply", set_version },
 	{ "manual", 0, NULL, "the manual page: etinspect --manual | man -l -", set_manual },

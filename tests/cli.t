@@ -50,7 +50,7 @@ run --version
 is 'status of --version' $status 0
 grep -Eqx 'etinspect [0-9.]+, XNNPACK [^ ]+ here, rules of executorch 1\.5\.1' out; ok 'words of --version'
 run --list-ops
-grep -q '^aten.convolution.default .* aten::convolution.out .* yes .* Conv2d,.* float, static int8, dynamic int8 weight is a static' out
+grep -q '^aten.convolution.default .* aten::convolution.out .* yes  float, int .* Conv2d,.* float, static int8, dynamic int8 weight is a static' out
 ok '--list-ops has the convolution'
 run --list-ops --report=json
 python3 -c '
@@ -60,6 +60,8 @@ ops = {o["op"]: o for o in j["ops"]}
 assert j["schema"] == "etinspect/1" and ops["aten.acos.default"]["xnnpack"] is None
 x = ops["aten.add.Tensor"]
 assert x["kernel"] == "aten::add.out" and x["runs_here"]
+assert ops["aten.relu.default"]["dtypes"] == ["u8", "i8", "i16", "i32", "i64", "f16", "f32", "f64", "bf16"]
+assert ops["aten.ones.default"]["dtypes"] == []
 assert x["xnnpack"] == {"node": "Add", "precisions": ["float", "static int8"], "constraints": ["alpha is 1"]}
 assert "inputs are not empty" in j["xnnpack"]["every_operator"]
 '

@@ -427,6 +427,9 @@ static bool takes(struct reader *r, const char *text, enum dtype from, enum dtyp
 	for (int i = 0; i < l.call.nargs; i++)
 		forget_data(r, &l.call.arg[i]);
 	change_dtype(l.arg, l.call.nargs, from, to);
+	for (int i = 0; i < l.call.nargs && l.call.op->flags & OP_QUANTIZE; i++)	/* an argument tells the dtype again */
+		if (op_arg_kind(l.call.op, i) == 'M' && l.arg[i].kind == ARG_INT && l.arg[i].i == (int64_t)from)
+			l.arg[i].i = to;
 	l.call.scratch = &r->mem;
 	return l.call.op->shape(&l.call, &err);
 }

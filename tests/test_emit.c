@@ -619,7 +619,7 @@ static void a_method_that_did_not_change_is_carried_over(void **state)
 
 static void an_operator_without_a_stock_kernel_is_refused(void **state)
 {
-	static const struct op mine = { "my.op", NULL, "T>T", "self", 0, NULL, NULL };
+	static const struct op mine = { "my.op", NULL, "T>T", "self", DTYPES_ANY, 0, NULL, NULL };
 	struct fixture f;
 	struct value *x;
 	struct node *n;

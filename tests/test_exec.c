@@ -89,15 +89,15 @@ static bool shape_turned(struct call *c, struct error *err)
 }
 
 static const struct op
-	op_turned = { "test.turned", NULL, "T>T", "self", 0, shape_turned, run_flat },
-	op_add = { "test.add", NULL, "TT>T", "self, other", 0, like_first, run_add },
-	op_scale = { "test.scale", NULL, "TS>T", "self, by", 0, like_first, run_scale },
-	op_sum = { "test.sum", NULL, "T>N", "self", 0, shape_sum, run_sum },
-	op_flat = { "test.flat", NULL, "T>T", "self", OP_VIEW, shape_flat, run_flat },
-	op_look = { "test.look", NULL, "T>T", "self", OP_VIEW, shape_flat, NULL },	/* can only be looked through */
-	op_accumulate = { "test.accumulate_", NULL, "TT>", "self, by", OP_MUTATES, like_first, run_accumulate },
-	op_halves = { "test.halves", NULL, "T>TT", "self", 0, like_first, run_halves },
-	op_unknown = { "other.op", NULL, "T>T", "self", OP_OPAQUE, NULL, NULL };
+	op_turned = { "test.turned", NULL, "T>T", "self", DTYPES_ANY, 0, shape_turned, run_flat },
+	op_add = { "test.add", NULL, "TT>T", "self, other", DTYPES_ANY, 0, like_first, run_add },
+	op_scale = { "test.scale", NULL, "TS>T", "self, by", DTYPES_ANY, 0, like_first, run_scale },
+	op_sum = { "test.sum", NULL, "T>N", "self", DTYPES_ANY, 0, shape_sum, run_sum },
+	op_flat = { "test.flat", NULL, "T>T", "self", DTYPES_ANY, OP_VIEW, shape_flat, run_flat },
+	op_look = { "test.look", NULL, "T>T", "self", DTYPES_ANY, OP_VIEW, shape_flat, NULL },	/* can only be looked through */
+	op_accumulate = { "test.accumulate_", NULL, "TT>", "self, by", DTYPES_ANY, OP_MUTATES, like_first, run_accumulate },
+	op_halves = { "test.halves", NULL, "T>TT", "self", DTYPES_ANY, 0, like_first, run_halves },
+	op_unknown = { "other.op", NULL, "T>T", "self", DTYPES_ANY, OP_OPAQUE, NULL, NULL };
 
 /* Graphs */
 

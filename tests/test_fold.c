@@ -398,11 +398,11 @@ static void arange_takes_part_but_is_no_weight_of_its_own(void **state)
 static void random_quantised_and_unknown_operators_never_fold(void **state)
 {
 	static const struct op rows[] = {
-		{ "my.rand", NULL, "T>T", "self", OP_RANDOM, NULL, NULL }, { "my.dequantize", NULL, "T>T",
-			"self", OP_QUANTIZE, NULL, NULL },
-		{ "my.unknown", NULL, "T>T", "self", OP_OPAQUE, NULL, NULL }, { "my.slow", NULL, "T>T", "self",
-			0, NULL, NULL },
-		{ "my.write_", NULL, "T>T", "self", OP_MUTATES, NULL, NULL },
+		{ "my.rand", NULL, "T>T", "self", DTYPES_ANY, OP_RANDOM, NULL, NULL }, { "my.dequantize", NULL, "T>T",
+			"self", DTYPES_ANY, OP_QUANTIZE, NULL, NULL },
+		{ "my.unknown", NULL, "T>T", "self", DTYPES_ANY, OP_OPAQUE, NULL, NULL }, { "my.slow", NULL, "T>T", "self",
+			DTYPES_ANY, 0, NULL, NULL },
+		{ "my.write_", NULL, "T>T", "self", DTYPES_ANY, OP_MUTATES, NULL, NULL },
 	};
 	static const char *const codes[] = { "impure", "quantized", "opaque", "no_kernel", "impure" };
 

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 static const struct op
-	op_lookup = { "test.lookup", NULL, "TT>T", "weight, indices", 0, NULL, NULL },
-	op_pick = { "test.pick", NULL, "TIT>T", "self, dim, index", 0, NULL, NULL },
-	op_at = { "test.at", NULL, "Tl>T", "self, indices", 0, NULL, NULL },
-	op_view = { "test.view", NULL, "T>T", "self", OP_VIEW, NULL, NULL },
-	op_add = { "test.add", NULL, "TT>T", "self, other", 0, NULL, NULL };
+	op_lookup = { "test.lookup", NULL, "TT>T", "weight, indices", DTYPES_ANY, 0, NULL, NULL },
+	op_pick = { "test.pick", NULL, "TIT>T", "self, dim, index", DTYPES_ANY, 0, NULL, NULL },
+	op_at = { "test.at", NULL, "Tl>T", "self, indices", DTYPES_ANY, 0, NULL, NULL },
+	op_view = { "test.view", NULL, "T>T", "self", DTYPES_ANY, OP_VIEW, NULL, NULL },
+	op_add = { "test.add", NULL, "TT>T", "self, other", DTYPES_ANY, 0, NULL, NULL };
 
 static struct value *made(struct graph *g, const struct op *op, struct arg a, struct arg b, struct arg c)
 {

@@ -464,7 +464,7 @@ static void different_columns_in_a_batch_stay(void **state)
 
 static void a_quantised_weight_needs_a_quantised_activation(void **state)
 {
-	static const struct op dequantize = { "my.dequantize", NULL, "T>T", "self", OP_QUANTIZE, NULL, NULL };
+	static const struct op dequantize = { "my.dequantize", NULL, "T>T", "self", DTYPES_ANY, OP_QUANTIZE, NULL, NULL };
 
 	for (int both = 0; both < 2; both++) {
 		struct fixture f;

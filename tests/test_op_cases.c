@@ -107,6 +107,25 @@ static void every_dtype_taken_has_a_case(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+/* What --list-ops tells of a row is what its shape rule takes, in one case or another. */
+static void rows_tell_what_they_take(void **state)
+{
+	const struct survey *s = survey();
+	int wrong = 0;
+
+	for (int i = 0; i < s->rows; i++)
+		for (int t = 0; t < DTYPE_CODES; t++) {
+			const struct tally *r = &s->row[i];
+			bool told = dtype_in(t, r->op->dtypes) && dtype_in(t, DTYPES_ALL), taken = r->taken >> t & 1;
+
+			if (told == taken || !r->op->kernel)
+				continue;
+			print_message("%s %s: %s\n", r->op->name, dtype_name(t), told ? "told, not taken" : "taken, not told");
+			wrong++;
+		}
+	assert_int_equal(wrong, 0);
+}
+
 static void dtypes_that_the_others_leave_out(void **state)
 {
 	opcase_run("tests/fixtures/dtypes.txt");
@@ -118,6 +137,7 @@ int main(void)
 		cmocka_unit_test(every_row_has_five_cases),
 		cmocka_unit_test(there_are_two_thousand),
 		cmocka_unit_test(every_dtype_taken_has_a_case),
+		cmocka_unit_test(rows_tell_what_they_take),
 		cmocka_unit_test(dtypes_that_the_others_leave_out),
 	};
 

@@ -33,24 +33,56 @@ static void precisions_text(struct text *t, const struct xrule *r)
 	str_free(&s);
 }
 
+/* Sets that have a name, larger ones first. */
+static const struct { uint32_t set; const char *name, *means; } dtype_sets[] = {
+	{ DTYPES_ALL, "all", "float, int, bool, unsigned, complex" },
+	{ DTYPES_FLOAT, "float", "f16, bf16, f32, f64" },
+	{ DTYPES_INT, "int", "u8, i8, i16, i32, i64" },
+	{ DTYPES_BOOL, "bool", NULL },
+	{ DTYPES_UNSIGNED, "unsigned", "u16, u32, u64" },
+	{ DTYPES_COMPLEX, "complex", "c32, c64, c128" },
+};
+
+static void dtypes_text(struct text *t, uint32_t set)
+{
+	struct str s = { 0 };
+
+	for (size_t i = 0; i < sizeof dtype_sets / sizeof *dtype_sets; i++)
+		if (!(dtype_sets[i].set & ~set)) {
+			str_addf(&s, "%s%s", s.n ? ", " : "", dtype_sets[i].name);
+			set &= ~dtype_sets[i].set;
+		}
+	for (int d = 0; d < DTYPE_CODES; d++)
+		if (dtype_in(d, set & DTYPES_ALL))
+			str_addf(&s, "%s%s", s.n ? ", " : "", dtype_name(d));
+	text_add(t, " %-26s", s.n ? str_text(&s) : "-");
+	str_free(&s);
+}
+
 static void row_text(struct text *t, const struct op *o)
 {
 	const struct xrule *r = xrule_find(o);
 
-	text_add(t, "%-51s %-54s %-4s %-41s", o->name, o->kernel_name ? o->kernel_name : "-", o->kernel ? "yes" : "no",
-		 r ? r->xnode : "-");
+	text_add(t, "%-51s %-54s %-4s", o->name, o->kernel_name ? o->kernel_name : "-", o->kernel ? "yes" : "no");
+	dtypes_text(t, o->dtypes);
+	text_add(t, " %-41s", r ? r->xnode : "-");
 	precisions_text(t, r);
 	text_add(t, " %s\n", r && *r->constraints ? r->constraints : "-");
 }
 
 void list_ops_text(struct text *t)
 {
-	text_styled(t, STYLE_TITLE, "%-51s %-54s %-4s %-41s %-31s %s", "operator", "portable kernel", "here", "XNNPACK node",
-		    "precisions", "constraints");
+	text_styled(t, STYLE_TITLE, "%-51s %-54s %-4s %-26s %-41s %-31s %s", "operator", "portable kernel", "here",
+		    "dtypes", "XNNPACK node", "precisions", "constraints");
 	text_add(t, "\n");
 	for (const struct op *const *f = op_families; *f; f++)
 		for (const struct op *o = *f; o->name; o++)
 			row_text(t, o);
+	text_add(t, "\n");
+	text_add(t, "dtypes of the first tensor that the portable kernel is given\n");
+	for (size_t i = 0; i < sizeof dtype_sets / sizeof *dtype_sets; i++)
+		if (dtype_sets[i].means)
+			text_add(t, "  %s: %s\n", dtype_sets[i].name, dtype_sets[i].means);
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
 		text_add(t, "\n");
 		text_add(t, "%s\n", lists[i].title);
@@ -86,13 +118,26 @@ static json_t *precisions_json(const struct xrule *r)
 	return a;
 }
 
+static json_t *dtypes_json(uint32_t set)
+{
+	json_t *a = json_array();
+
+	for (int d = 0; d < DTYPE_CODES; d++)
+		if (dtype_in(d, set & DTYPES_ALL))
+			json_array_append_new(a, report_string(dtype_name(d)));
+	return a;
+}
+
 static json_t *row_json(const struct op *o)
 {
 	const struct xrule *r = xrule_find(o);
+	json_t *xnnpack = json_null();
 
-	return json_pack("{s:s, s:o, s:b, s:o}", "op", o->name, "kernel", report_string(o->kernel_name),
-			 "runs_here", (int)!!o->kernel, "xnnpack", !r ? json_null() : json_pack("{s:s, s:o, s:o}",
-			 "node", r->xnode, "precisions", precisions_json(r), "constraints", rules_json(r->constraints)));
+	if (r)
+		xnnpack = json_pack("{s:s, s:o, s:o}", "node", r->xnode, "precisions", precisions_json(r), "constraints",
+				    rules_json(r->constraints));
+	return json_pack("{s:s, s:o, s:b, s:o, s:o}", "op", o->name, "kernel", report_string(o->kernel_name), "runs_here",
+			 (int)!!o->kernel, "dtypes", dtypes_json(o->dtypes), "xnnpack", xnnpack);
 }
 
 json_t *list_ops_json(void)

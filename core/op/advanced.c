@@ -186,7 +186,7 @@ static bool index_shape(struct call *c, struct error *err)
 {
 	struct advanced a;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REALB, err) || !advanced_read(c, &a, err))
+	if (!call_check(c, err) || !advanced_read(c, &a, err))
 		return false;
 	tensor_set_type(c->out[0], call_tensor(c, 0)->dtype, a.nresult, a.result);
 	return true;
@@ -209,7 +209,7 @@ static bool index_put_check(struct call *c, struct error *err)
 	const struct tensor *values;
 	struct advanced a;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REALB, err) || !advanced_read(c, &a, err))
+	if (!call_check(c, err) || !advanced_read(c, &a, err))
 		return false;
 	values = call_tensor(c, 2);
 	if (values->dtype != call_tensor(c, 0)->dtype)
@@ -268,9 +268,11 @@ static bool index_put_inplace_kernel(struct call *c, struct error *err)
 
 #define PUT_ARGS "self, indices, values, accumulate"
 const struct op op_advanced[] = {
-	{ "aten.index.Tensor", "aten::index.Tensor_out", "Tl>T", "self, indices", 0, index_shape, index_kernel },
-	{ "aten.index_put.default", "aten::index_put.out", "TlTB>T", PUT_ARGS, 0, index_put_shape, index_put_kernel },
-	{ "aten.index_put_.default", "aten::index_put_", "TlTB>", PUT_ARGS,
+	{ "aten.index.Tensor", "aten::index.Tensor_out", "Tl>T", "self, indices", DTYPES_REALB, 0, index_shape,
+	  index_kernel },
+	{ "aten.index_put.default", "aten::index_put.out", "TlTB>T", PUT_ARGS, DTYPES_REALB, 0, index_put_shape,
+	  index_put_kernel },
+	{ "aten.index_put_.default", "aten::index_put_", "TlTB>", PUT_ARGS, DTYPES_REALB,
 	  OP_MUTATES, index_put_check, index_put_inplace_kernel },
 	{ 0 },
 };

@@ -150,19 +150,13 @@ static bool attend(struct call *c, struct attention *a, struct tensor *mask, str
 	return true;
 }
 
-static bool is_attention_dtype(struct call *c, enum dtype t, struct error *err)
-{
-	return t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16 || call_fail(c, err, "no kernel for %s", dtype_name(t));
-}
-
 static const struct attention_args plain_args = { 0, 1, 2, 3, 4 }, cached_args = { 0, 3, 4, 5, 7 };
 
 static bool sdpa_shape(struct call *c, struct error *err)
 {
 	struct attention a;
 
-	if (!call_check(c, err) || !is_attention_dtype(c, call_tensor(c, 0)->dtype, err) ||
-	    !read_attention(c, &plain_args, false, &a, err))
+	if (!call_check(c, err) || !read_attention(c, &plain_args, false, &a, err))
 		return false;
 	tensor_set_like(c->out[0], call_tensor(c, 0));
 	return true;
@@ -198,8 +192,6 @@ static bool quantized_shape(struct call *c, struct error *err)
 
 	if (!call_check(c, err))
 		return false;
-	if (call_tensor(c, 0)->dtype != DTYPE_I8)
-		return call_fail(c, err, "the query is %s, must be i8", dtype_name(call_tensor(c, 0)->dtype));
 	if (!read_attention(c, &plain_args, call_bool(c, 14, false), &a, err) || !check_row_params(c, 0, 8, err) ||
 	    !check_row_params(c, 1, 10, err) || !check_row_params(c, 2, 12, err))
 		return false;
@@ -325,7 +317,7 @@ static bool cached_shape(struct call *c, struct error *err)
 {
 	struct attention a;
 
-	if (!call_check(c, err) || !is_attention_dtype(c, call_tensor(c, 0)->dtype, err) || !check_cache(c, 1, 3, err) ||
+	if (!call_check(c, err) || !check_cache(c, 1, 3, err) ||
 	    !check_cache(c, 2, 4, err) || !read_attention(c, &cached_args, false, &a, err))
 		return false;
 	tensor_set_like(c->out[0], call_tensor(c, 0));
@@ -349,16 +341,17 @@ static bool cached_kernel(struct call *c, struct error *err)
 
 #define SDPA_ARGS "query, key, value, start_pos, attn_mask, drpout_p, is_causal, scale"
 const struct op op_attention[] = {
-	{ "llama.custom_sdpa.default", "llama::custom_sdpa.out", "TTTItDB?>T", SDPA_ARGS, 0, sdpa_shape, sdpa_kernel },
+	{ "llama.custom_sdpa.default", "llama::custom_sdpa.out", "TTTItDB?>T", SDPA_ARGS, DTYPES(F16,
+	  BF16) | DTYPE_BIT(DTYPE_F32), 0, sdpa_shape, sdpa_kernel },
 	{ "llama.custom_quantized_sdpa.default", "llama::custom_quantized_sdpa.out", "TTTItDB?ttttttB>T",
-	  SDPA_ARGS ", q_zero_points, q_scales, k_zero_points, k_scales, v_zero_points, v_scales, is_seq_at_dim_2", 0,
-	  quantized_shape, quantized_kernel },
+	  SDPA_ARGS ", q_zero_points, q_scales, k_zero_points, k_scales, v_zero_points, v_scales, is_seq_at_dim_2",
+	  DTYPE_BIT(DTYPE_I8), 0, quantized_shape, quantized_kernel },
 	{ "llama.sdpa_with_kv_cache.default", "llama::sdpa_with_kv_cache.out", "TTTTTIItDB?>T",
-	  "query, key, value, key_cache!, value_cache!, start_pos, seq_len, attn_mask, drpout_p, is_causal, scale", OP_MUTATES,
-	  cached_shape, cached_kernel },
-	{ "llama.update_cache.default", "llama::update_cache.out", "TTI>T", "value, cache!, start_pos", OP_MUTATES, update_shape,
-	  update_kernel },
+	  "query, key, value, key_cache!, value_cache!, start_pos, seq_len, attn_mask, drpout_p, is_causal, scale",
+	  DTYPES(F16, BF16) | DTYPE_BIT(DTYPE_F32), OP_MUTATES, cached_shape, cached_kernel },
+	{ "llama.update_cache.default", "llama::update_cache.out", "TTI>T", "value, cache!, start_pos", DTYPES_ANY,
+	  OP_MUTATES, update_shape, update_kernel },
 	{ "llama.update_cache_with_indices.default", "llama::update_cache_with_indices.out", "TTIT>T",
-	  "value, cache!, start_pos, indices", OP_MUTATES, update_indices_shape, update_indices_kernel },
+	  "value, cache!, start_pos, indices", DTYPES_ANY, OP_MUTATES, update_indices_shape, update_indices_kernel },
 	{ 0 },
 };

@@ -9,21 +9,16 @@
 
 /* Shapes. Operands are arguments 0 and 1. */
 
-static bool shape_binary(struct call *c, unsigned dtypes, struct error *err)
+static bool shape_binary(struct call *c, struct error *err)
 {
-	return call_check(c, err) && call_dtype_in(c, 0, dtypes, err) && call_dtype_in(c, 1, dtypes, err) &&
+	return call_check(c, err) && call_dtype_in(c, 0, c->op->dtypes, err) && call_dtype_in(c, 1, c->op->dtypes, err) &&
 	       call_broadcast(c, "01", call_result_dtype(c, "01"), c->out[0], err);
-}
-
-static bool shape_realb(struct call *c, struct error *err)
-{
-	return shape_binary(c, DTYPES_REALB, err);
 }
 
 /* Complex numbers only with their like. */
 static bool shape_complex(struct call *c, struct error *err)
 {
-	if (!shape_binary(c, DTYPES_REALB | DTYPES_COMPLEX, err))
+	if (!shape_binary(c, err))
 		return false;
 	return !dtype_in(c->out[0]->dtype, DTYPES_COMPLEX) || c->op->schema[1] != 'T' ||
 	       call_tensor(c, 0)->dtype == call_tensor(c, 1)->dtype ||
@@ -33,7 +28,7 @@ static bool shape_complex(struct call *c, struct error *err)
 
 static bool shape_intb(struct call *c, struct error *err)
 {
-	return shape_binary(c, DTYPES_INTB, err) &&
+	return shape_binary(c, err) &&
 	       (!dtype_is_float(c->out[0]->dtype) || call_fail(c, err, "takes no fractions"));
 }
 
@@ -49,18 +44,18 @@ static bool shape_alpha(struct call *c, struct error *err)
 
 static bool shape_not_bool(struct call *c, struct error *err)
 {
-	return shape_realb(c, err) &&
+	return shape_binary(c, err) &&
 	       (c->out[0]->dtype != DTYPE_BOOL || call_fail(c, err, "does not take two bools"));
 }
 
 static bool shape_alpha_not_bool(struct call *c, struct error *err)
 {
-	return shape_alpha(c, err) && shape_not_bool(c, err);	/* which takes nothing complex */
+	return shape_alpha(c, err) && shape_not_bool(c, err);
 }
 
 static bool shape_to_float(struct call *c, struct error *err)
 {
-	if (!shape_realb(c, err))
+	if (!shape_binary(c, err))
 		return false;
 	c->out[0]->dtype = dtype_float(c->out[0]->dtype);
 	return true;
@@ -92,9 +87,8 @@ static bool shape_clamp(struct call *c, struct error *err)
 {
 	if (!call_check(c, err))
 		return false;
-	for (int i = 0; i < 3; i++)
-		if (!call_dtype_in(c, i, DTYPES_REALB, err))
-			return false;
+	if (!call_dtype_in(c, 1, c->op->dtypes, err) || !call_dtype_in(c, 2, c->op->dtypes, err))
+		return false;
 	if (!call_has(c, 1) && !call_has(c, 2))
 		return call_fail(c, err, "neither min nor max is given");
 	return call_broadcast(c, "012", call_result_dtype(c, "012"), c->out[0], err) &&
@@ -108,7 +102,7 @@ static bool shape_prelu(struct call *c, struct error *err)
 	const struct tensor *self, *weight;
 	int64_t channels;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_FLOAT, err))
+	if (!call_check(c, err))
 		return false;
 	self = call_tensor(c, 0);
 	weight = call_tensor(c, 1);
@@ -435,59 +429,74 @@ static bool prelu_kernel(struct call *c, struct error *err)
 
 #define E OP_ELEMENTWISE
 const struct op op_binary[] = {
-	{ "aten.add.Tensor", "aten::add.out", "TTS>T", "self, other, alpha", E, shape_alpha, add_kernel },
-	{ "aten.add.Scalar", "aten::add.Scalar_out", "TSS>T", "self, other, alpha", E, shape_alpha, add_kernel },
-	{ "aten.atan2.default", "aten::atan2.out", "TT>T", "self, other", E, shape_to_float, atan2_kernel },
-	{ "aten.bitwise_and.Tensor", "aten::bitwise_and.Tensor_out", "TT>T", "self, other",
+	{ "aten.add.Tensor", "aten::add.out", "TTS>T", "self, other, alpha", DTYPES_REALB | DTYPES_COMPLEX, E,
+	  shape_alpha, add_kernel },
+	{ "aten.add.Scalar", "aten::add.Scalar_out", "TSS>T", "self, other, alpha", DTYPES_REALB | DTYPES_COMPLEX,
+	  E, shape_alpha, add_kernel },
+	{ "aten.atan2.default", "aten::atan2.out", "TT>T", "self, other", DTYPES_REALB, E, shape_to_float,
+	  atan2_kernel },
+	{ "aten.bitwise_and.Tensor", "aten::bitwise_and.Tensor_out", "TT>T", "self, other", DTYPES_INTB,
 	  E, shape_intb, bitwise_and_kernel },
-	{ "aten.bitwise_and.Scalar", "aten::bitwise_and.Scalar_out", "TS>T", "self, other",
+	{ "aten.bitwise_and.Scalar", "aten::bitwise_and.Scalar_out", "TS>T", "self, other", DTYPES_INTB,
 	  E, shape_intb, bitwise_and_kernel },
-	{ "aten.bitwise_left_shift.Tensor", "aten::bitwise_left_shift.Tensor_out", "TT>T", "self, other",
+	{ "aten.bitwise_left_shift.Tensor", "aten::bitwise_left_shift.Tensor_out", "TT>T", "self, other", DTYPES_INTB,
 	  E, shape_intb, bitwise_left_shift_kernel },
-	{ "aten.bitwise_left_shift.Tensor_Scalar", "aten::bitwise_left_shift.Tensor_Scalar_out", "TS>T", "self, other",
-	  E, shape_intb, bitwise_left_shift_kernel },
-	{ "aten.bitwise_or.Tensor", "aten::bitwise_or.Tensor_out", "TT>T", "self, other",
+	{ "aten.bitwise_left_shift.Tensor_Scalar", "aten::bitwise_left_shift.Tensor_Scalar_out", "TS>T",
+	  "self, other", DTYPES_INTB, E, shape_intb, bitwise_left_shift_kernel },
+	{ "aten.bitwise_or.Tensor", "aten::bitwise_or.Tensor_out", "TT>T", "self, other", DTYPES_INTB,
 	  E, shape_intb, bitwise_or_kernel },
-	{ "aten.bitwise_or.Scalar", "aten::bitwise_or.Scalar_out", "TS>T", "self, other",
+	{ "aten.bitwise_or.Scalar", "aten::bitwise_or.Scalar_out", "TS>T", "self, other", DTYPES_INTB,
 	  E, shape_intb, bitwise_or_kernel },
-	{ "aten.bitwise_right_shift.Tensor", "aten::bitwise_right_shift.Tensor_out", "TT>T", "self, other",
+	{ "aten.bitwise_right_shift.Tensor", "aten::bitwise_right_shift.Tensor_out", "TT>T", "self, other", DTYPES_INTB,
 	  E, shape_intb, bitwise_right_shift_kernel },
 	{ "aten.bitwise_right_shift.Tensor_Scalar", "aten::bitwise_right_shift.Tensor_Scalar_out", "TS>T",
-	  "self, other", E, shape_intb, bitwise_right_shift_kernel },
-	{ "aten.bitwise_xor.Tensor", "aten::bitwise_xor.Tensor_out", "TT>T", "self, other",
+	  "self, other", DTYPES_INTB, E, shape_intb, bitwise_right_shift_kernel },
+	{ "aten.bitwise_xor.Tensor", "aten::bitwise_xor.Tensor_out", "TT>T", "self, other", DTYPES_INTB,
 	  E, shape_intb, bitwise_xor_kernel },
-	{ "aten.bitwise_xor.Scalar", "aten::bitwise_xor.Scalar_out", "TS>T", "self, other",
+	{ "aten.bitwise_xor.Scalar", "aten::bitwise_xor.Scalar_out", "TS>T", "self, other", DTYPES_INTB,
 	  E, shape_intb, bitwise_xor_kernel },
-	{ "aten.clamp.default", "aten::clamp.out", "Tss>T", "self, min, max", E, shape_clamp, clamp_kernel },
-	{ "aten.clamp.Tensor", "aten::clamp.Tensor_out", "Ttt>T", "self, min, max", E, shape_clamp, clamp_kernel },
-	{ "aten.div.Tensor", "aten::div.out", "TT>T", "self, other", E, shape_div, div_kernel },
-	{ "aten.div.Tensor_mode", "aten::div.out_mode", "TTZ>T", "self, other, rounding_mode",
+	{ "aten.clamp.default", "aten::clamp.out", "Tss>T", "self, min, max", DTYPES_REALB, E, shape_clamp,
+	  clamp_kernel },
+	{ "aten.clamp.Tensor", "aten::clamp.Tensor_out", "Ttt>T", "self, min, max", DTYPES_REALB, E, shape_clamp,
+	  clamp_kernel },
+	{ "aten.div.Tensor", "aten::div.out", "TT>T", "self, other", DTYPES_REALB | DTYPES_COMPLEX, E, shape_div,
+	  div_kernel },
+	{ "aten.div.Tensor_mode", "aten::div.out_mode", "TTZ>T", "self, other, rounding_mode", DTYPES_REALB,
 	  E, shape_mode, div_mode_kernel },
-	{ "aten.div.Scalar", "aten::div.Scalar_out", "TS>T", "self, other", E, shape_div, div_kernel },
-	{ "aten.div.Scalar_mode", "aten::div.Scalar_mode_out", "TSZ>T", "self, other, rounding_mode",
+	{ "aten.div.Scalar", "aten::div.Scalar_out", "TS>T", "self, other", DTYPES_REALB | DTYPES_COMPLEX, E,
+	  shape_div, div_kernel },
+	{ "aten.div.Scalar_mode", "aten::div.Scalar_mode_out", "TSZ>T", "self, other, rounding_mode", DTYPES_REALB,
 	  E, shape_mode, div_mode_kernel },
-	{ "aten.floor_divide.default", "aten::floor_divide.out", "TT>T", "self, other",
+	{ "aten.floor_divide.default", "aten::floor_divide.out", "TT>T", "self, other", DTYPES_REALB,
 	  E, shape_not_bool, floor_divide_kernel },
-	{ "aten.fmod.Tensor", "aten::fmod.Tensor_out", "TT>T", "self, other", E, shape_not_bool, fmod_kernel },
-	{ "aten.fmod.Scalar", "aten::fmod.Scalar_out", "TS>T", "self, other", E, shape_not_bool, fmod_kernel },
-	{ "aten.maximum.default", "aten::maximum.out", "TT>T", "self, other", E, shape_realb, maximum_kernel },
-	{ "aten.minimum.default", "aten::minimum.out", "TT>T", "self, other", E, shape_realb, minimum_kernel },
-	{ "aten.mul.Tensor", "aten::mul.out", "TT>T", "self, other", E, shape_complex, mul_kernel },
-	{ "aten.mul.Scalar", "aten::mul.Scalar_out", "TS>T", "self, other", E, shape_complex, mul_kernel },
-	{ "aten.pow.Tensor_Tensor", "aten::pow.Tensor_Tensor_out", "TT>T", "self, exponent",
+	{ "aten.fmod.Tensor", "aten::fmod.Tensor_out", "TT>T", "self, other", DTYPES_REALB, E, shape_not_bool,
+	  fmod_kernel },
+	{ "aten.fmod.Scalar", "aten::fmod.Scalar_out", "TS>T", "self, other", DTYPES_REALB, E, shape_not_bool,
+	  fmod_kernel },
+	{ "aten.maximum.default", "aten::maximum.out", "TT>T", "self, other", DTYPES_REALB, E, shape_binary,
+	  maximum_kernel },
+	{ "aten.minimum.default", "aten::minimum.out", "TT>T", "self, other", DTYPES_REALB, E, shape_binary,
+	  minimum_kernel },
+	{ "aten.mul.Tensor", "aten::mul.out", "TT>T", "self, other", DTYPES_REALB | DTYPES_COMPLEX, E,
+	  shape_complex, mul_kernel },
+	{ "aten.mul.Scalar", "aten::mul.Scalar_out", "TS>T", "self, other", DTYPES_REALB | DTYPES_COMPLEX, E,
+	  shape_complex, mul_kernel },
+	{ "aten.pow.Tensor_Tensor", "aten::pow.Tensor_Tensor_out", "TT>T", "self, exponent", DTYPES_REALB,
 	  E, shape_not_bool, pow_kernel },
-	{ "aten.pow.Tensor_Scalar", "aten::pow.Tensor_Scalar_out", "TS>T", "self, exponent",
+	{ "aten.pow.Tensor_Scalar", "aten::pow.Tensor_Scalar_out", "TS>T", "self, exponent", DTYPES_REALB,
 	  E, shape_not_bool, pow_kernel },
-	{ "aten.pow.Scalar", "aten::pow.Scalar_out", "ST>T", "self, exponent", E, shape_not_bool, pow_kernel },
-	{ "aten.prelu.default", NULL, "TT>T", "self, weight", 0, shape_prelu, prelu_kernel },
-	{ "aten.remainder.Tensor", "aten::remainder.Tensor_out", "TT>T", "self, other",
+	{ "aten.pow.Scalar", "aten::pow.Scalar_out", "ST>T", "self, exponent", DTYPES_REALB, E, shape_not_bool,
+	  pow_kernel },
+	{ "aten.prelu.default", NULL, "TT>T", "self, weight", DTYPES_FLOAT, 0, shape_prelu, prelu_kernel },
+	{ "aten.remainder.Tensor", "aten::remainder.Tensor_out", "TT>T", "self, other", DTYPES_REALB,
 	  E, shape_not_bool, remainder_kernel },
-	{ "aten.remainder.Scalar", "aten::remainder.Scalar_out", "TS>T", "self, other",
+	{ "aten.remainder.Scalar", "aten::remainder.Scalar_out", "TS>T", "self, other", DTYPES_REALB,
 	  E, shape_not_bool, remainder_kernel },
-	{ "aten.rsub.Scalar", "aten::rsub.Scalar_out", "TSS>T", "self, other, alpha",
+	{ "aten.rsub.Scalar", "aten::rsub.Scalar_out", "TSS>T", "self, other, alpha", DTYPES_REALB,
 	  E, shape_alpha_not_bool, rsub_kernel },
-	{ "aten.sub.Tensor", "aten::sub.out", "TTS>T", "self, other, alpha", E, shape_alpha_not_bool, sub_kernel },
-	{ "aten.sub.Scalar", "aten::sub.Scalar_out", "TSS>T", "self, other, alpha",
+	{ "aten.sub.Tensor", "aten::sub.out", "TTS>T", "self, other, alpha", DTYPES_REALB, E, shape_alpha_not_bool,
+	  sub_kernel },
+	{ "aten.sub.Scalar", "aten::sub.Scalar_out", "TSS>T", "self, other, alpha", DTYPES_REALB,
 	  E, shape_alpha_not_bool, sub_kernel },
 	{ 0 },
 };

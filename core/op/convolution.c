@@ -67,7 +67,7 @@ static bool check_tensors(struct call *c, struct error *err)
 {
 	struct tensor *in, *w;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REAL, err))
+	if (!call_check(c, err))
 		return false;
 	in = call_tensor(c, 0), w = call_tensor(c, 1);
 	if (in->dtype != w->dtype)
@@ -449,7 +449,7 @@ static bool convolution_kernel(struct call *c, struct error *err)
 
 const struct op op_convolution[] = {
 	{ "aten.convolution.default", "aten::convolution.out", "TTtAAABAI>T",
-	  "input, weight, bias, stride, padding, dilation, transposed, output_padding, groups", OP_GEMM, convolution_shape,
-	  convolution_kernel },
+	  "input, weight, bias, stride, padding, dilation, transposed, output_padding, groups", DTYPES_REAL,
+	  OP_GEMM, convolution_shape, convolution_kernel },
 	{ 0 },
 };

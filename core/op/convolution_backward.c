@@ -141,7 +141,7 @@ static bool backward_kernel(struct call *c, struct error *err)
 
 const struct op op_convolution_backward[] = {
 	{ "aten.convolution_backward.default", "aten::convolution_backward.out", "TTTAAAABAIA>TTT",
-	  "grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask", 0,
-	  backward_shape, backward_kernel },
+	  "grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask",
+	  DTYPES_FLOAT, 0, backward_shape, backward_kernel },
 	{ 0 },
 };

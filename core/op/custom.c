@@ -15,8 +15,6 @@ static bool hadamard_shape(struct call *c, struct error *err)
 	if (!call_check(c, err))
 		return false;
 	in = call_tensor(c, 0);
-	if (in->dtype != DTYPE_F32 && in->dtype != DTYPE_F16 && in->dtype != DTYPE_F64)
-		return call_fail(c, err, "no kernel for %s", dtype_name(in->dtype));
 	if (!tensor_is_default_order(in))
 		return call_fail(c, err, "the input is not in the default dim order");
 	tensor_set_like(c->out[0], in);
@@ -230,12 +228,15 @@ static bool tile_kernel(struct call *c, struct error *err)
 
 #define DELTA_ARGS "query, key, value, decay, beta, initial_state"
 const struct op op_custom[] = {
-	{ "llama.channelwise_gated_delta_rule.default", "llama::channelwise_gated_delta_rule.out", "TTTTTT>TT", DELTA_ARGS, 0,
-	  delta_shape, delta_kernel },
-	{ "llama.fallback.default", "llama::fallback.out", "T>T", "input", 0, fallback_shape, fallback_kernel },
-	{ "llama.fast_hadamard_transform.default", "llama::fast_hadamard_transform.out", "T>T", "mat", 0, hadamard_shape,
-	  hadamard_kernel },
-	{ "llama.gated_delta_rule.default", "llama::gated_delta_rule.out", "TTTTTT>TT", DELTA_ARGS, 0, delta_shape, delta_kernel },
-	{ "preprocess.tile_crop.default", "preprocess::tile_crop.out", "TI>T", "input, tile_size", 0, tile_shape, tile_kernel },
+	{ "llama.channelwise_gated_delta_rule.default", "llama::channelwise_gated_delta_rule.out", "TTTTTT>TT",
+	  DELTA_ARGS, DTYPE_BIT(DTYPE_F32), 0, delta_shape, delta_kernel },
+	{ "llama.fallback.default", "llama::fallback.out", "T>T", "input", DTYPES_ANY, 0, fallback_shape,
+	  fallback_kernel },
+	{ "llama.fast_hadamard_transform.default", "llama::fast_hadamard_transform.out", "T>T", "mat", DTYPES(F16,
+	  F32) | DTYPE_BIT(DTYPE_F64), 0, hadamard_shape, hadamard_kernel },
+	{ "llama.gated_delta_rule.default", "llama::gated_delta_rule.out", "TTTTTT>TT", DELTA_ARGS,
+	  DTYPE_BIT(DTYPE_F32), 0, delta_shape, delta_kernel },
+	{ "preprocess.tile_crop.default", "preprocess::tile_crop.out", "TI>T", "input, tile_size", DTYPES_ANY, 0,
+	  tile_shape, tile_kernel },
 	{ 0 },
 };

@@ -32,7 +32,7 @@ static bool cdist_shape(struct call *c, struct error *err)
 	int64_t size[MAX_RANK], mode;
 	int rank;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_FLOAT, err) || !check_p(c, 2, err))
+	if (!call_check(c, err) || !check_p(c, 2, err))
 		return false;
 	a = call_tensor(c, 0), b = call_tensor(c, 1), mode = call_int(c, 3, 0);
 	if (a->dtype != b->dtype || a->rank < 2 || b->rank < 2 || a->size[a->rank - 1] != b->size[b->rank - 1])
@@ -54,7 +54,7 @@ static bool pdist_shape(struct call *c, struct error *err)
 	struct tensor *in;
 	int64_t n;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_FLOAT, err) || !check_p(c, 1, err))
+	if (!call_check(c, err) || !check_p(c, 1, err))
 		return false;
 	in = call_tensor(c, 0);
 	if (in->rank != 2 || !tensor_is_default_order(in))
@@ -170,8 +170,9 @@ static bool pdist_kernel(struct call *c, struct error *err)
 }
 
 const struct op op_distance[] = {
-	{ "aten._cdist_forward.default", "aten::_cdist_forward.out", "TTDi>T", "x1, x2, p, compute_mode", 0, cdist_shape,
-	  cdist_kernel },
-	{ "aten._pdist_forward.default", "aten::_pdist_forward.out", "TD>T", "self, p", 0, pdist_shape, pdist_kernel },
+	{ "aten._cdist_forward.default", "aten::_cdist_forward.out", "TTDi>T", "x1, x2, p, compute_mode",
+	  DTYPES_FLOAT, 0, cdist_shape, cdist_kernel },
+	{ "aten._pdist_forward.default", "aten::_pdist_forward.out", "TD>T", "self, p", DTYPES_FLOAT, 0,
+	  pdist_shape, pdist_kernel },
 	{ 0 },
 };

@@ -91,7 +91,7 @@ static bool full_like_shape(struct call *c, struct error *err)
 
 static bool fill_shape(struct call *c, struct error *err)
 {
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REALB, err) || !call_dtype_in(c, 1, DTYPES_REALB, err))
+	if (!call_check(c, err) || !call_dtype_in(c, 1, DTYPES_REALB, err))
 		return false;
 	if (call_tensor(c, 1) && call_tensor(c, 1)->rank && c->op->schema[1] == 'T')
 		return call_fail(c, err, "value has rank %d, not 0", call_tensor(c, 1)->rank);
@@ -228,7 +228,7 @@ static bool dropout_shape(struct call *c, struct error *err)
 {
 	double p;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_FLOAT, err))
+	if (!call_check(c, err))
 		return false;
 	p = call_double(c, 1, 0);
 	if (!(p >= 0 && p <= 1))
@@ -258,27 +258,33 @@ static bool dropout_kernel(struct call *c, struct error *err)
 
 #define OPTIONS ", dtype, layout, device, pin_memory"
 const struct op op_factory[] = {
-	{ "aten.arange.default", "aten::arange.out", "SMMMb>T", "end" OPTIONS,
+	{ "aten.arange.default", "aten::arange.out", "SMMMb>T", "end" OPTIONS, 0,
 	  OP_FACTORY, arange_shape, arange_kernel },
-	{ "aten.arange.start_step", "aten::arange.start_out", "SSSMMMb>T", "start, end, step" OPTIONS,
+	{ "aten.arange.start_step", "aten::arange.start_out", "SSSMMMb>T", "start, end, step" OPTIONS, 0,
 	  OP_FACTORY, arange_shape, arange_kernel },
-	{ "aten.empty.memory_format", "aten::empty.out", "AMMMbM>T", "size" OPTIONS ", memory_format",
+	{ "aten.empty.memory_format", "aten::empty.out", "AMMMbM>T", "size" OPTIONS ", memory_format", 0,
 	  OP_FACTORY, sized_shape, zeros_kernel },
-	{ "aten.fill.Scalar", "aten::fill.Scalar_out", "TS>T", "self, value", OP_ELEMENTWISE, fill_shape, full_kernel },
-	{ "aten.fill.Tensor", "aten::fill.Tensor_out", "TT>T", "self, value", OP_ELEMENTWISE, fill_shape, full_kernel },
-	{ "aten.full.default", "aten::full.out", "ASMMMb>T", "size, fill_value" OPTIONS,
+	{ "aten.fill.Scalar", "aten::fill.Scalar_out", "TS>T", "self, value", DTYPES_REALB, OP_ELEMENTWISE,
+	  fill_shape, full_kernel },
+	{ "aten.fill.Tensor", "aten::fill.Tensor_out", "TT>T", "self, value", DTYPES_REALB, OP_ELEMENTWISE,
+	  fill_shape, full_kernel },
+	{ "aten.full.default", "aten::full.out", "ASMMMb>T", "size, fill_value" OPTIONS, 0,
 	  OP_FACTORY, full_shape, full_kernel },
-	{ "aten.full_like.default", "aten::full_like.out", "TSMMMbM>T", "self, fill_value" OPTIONS ", memory_format",
-	  OP_ELEMENTWISE, full_like_shape, full_kernel },
-	{ "aten.native_dropout.default", "aten::native_dropout.out", "TDb>TT", "input, p, train",
+	{ "aten.full_like.default", "aten::full_like.out", "TSMMMbM>T",
+	  "self, fill_value" OPTIONS ", memory_format", DTYPES_ALL, OP_ELEMENTWISE, full_like_shape, full_kernel },
+	{ "aten.native_dropout.default", "aten::native_dropout.out", "TDb>TT", "input, p, train", DTYPES_FLOAT,
 	  OP_RANDOM, dropout_shape, dropout_kernel },
-	{ "aten.ones.default", "aten::ones.out", "AMMMb>T", "size" OPTIONS, OP_FACTORY, sized_shape, ones_kernel },
-	{ "aten.rand.default", "aten::rand.out", "AMMMb>T", "size" OPTIONS, OP_RANDOM, random_shape, rand_kernel },
-	{ "aten.randn.default", "aten::randn.out", "AMMMb>T", "size" OPTIONS, OP_RANDOM, random_shape, randn_kernel },
-	{ "aten.scalar_tensor.default", "aten::scalar_tensor.out", "SMMMb>T", "s" OPTIONS,
+	{ "aten.ones.default", "aten::ones.out", "AMMMb>T", "size" OPTIONS, 0, OP_FACTORY, sized_shape,
+	  ones_kernel },
+	{ "aten.rand.default", "aten::rand.out", "AMMMb>T", "size" OPTIONS, 0, OP_RANDOM, random_shape,
+	  rand_kernel },
+	{ "aten.randn.default", "aten::randn.out", "AMMMb>T", "size" OPTIONS, 0, OP_RANDOM, random_shape,
+	  randn_kernel },
+	{ "aten.scalar_tensor.default", "aten::scalar_tensor.out", "SMMMb>T", "s" OPTIONS, 0,
 	  OP_FACTORY, scalar_tensor_shape, full_kernel },
-	{ "aten.zeros.default", "aten::zeros.out", "AMMMb>T", "size" OPTIONS, OP_FACTORY, sized_shape, zeros_kernel },
+	{ "aten.zeros.default", "aten::zeros.out", "AMMMb>T", "size" OPTIONS, 0, OP_FACTORY, sized_shape,
+	  zeros_kernel },
 	{ "dim_order_ops._empty_dim_order.default", "dim_order_ops::_empty_dim_order.out", "AMMMbA>T",
-	  "size" OPTIONS ", dim_order", OP_FACTORY, empty_shape, zeros_kernel },
+	  "size" OPTIONS ", dim_order", 0, OP_FACTORY, empty_shape, zeros_kernel },
 	{ 0 },
 };

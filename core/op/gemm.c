@@ -210,10 +210,11 @@ static bool linear_kernel(struct call *c, struct error *err)
 }
 
 const struct op op_gemm[] = {
-	{ "aten.linear.default", "aten::linear.out", "TTt>T", "input, weight, bias", OP_GEMM, linear_shape, linear_kernel },
-	{ "aten.mm.default", "aten::mm.out", "TT>T", "mat1, mat2", OP_GEMM, mm_shape, mm_kernel },
-	{ "aten.addmm.default", "aten::addmm.out", "TTTSS>T", "bias, mat1, mat2, beta, alpha", OP_GEMM, addmm_shape,
-	  addmm_kernel },
-	{ "aten.bmm.default", "aten::bmm.out", "TT>T", "mat1, mat2", OP_GEMM, bmm_shape, mm_kernel },
+	{ "aten.linear.default", "aten::linear.out", "TTt>T", "input, weight, bias", DTYPES_REAL, OP_GEMM,
+	  linear_shape, linear_kernel },
+	{ "aten.mm.default", "aten::mm.out", "TT>T", "mat1, mat2", DTYPES_REAL, OP_GEMM, mm_shape, mm_kernel },
+	{ "aten.addmm.default", "aten::addmm.out", "TTTSS>T", "bias, mat1, mat2, beta, alpha", DTYPES_REAL, OP_GEMM,
+	  addmm_shape, addmm_kernel },
+	{ "aten.bmm.default", "aten::bmm.out", "TT>T", "mat1, mat2", DTYPES_REAL, OP_GEMM, bmm_shape, mm_kernel },
 	{ 0 },
 };

@@ -19,7 +19,7 @@ static bool grid_shape(struct call *c, struct error *err)
 {
 	struct tensor *in, *grid;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_FLOAT, err) || !call_known(c, 2, err) || !call_known(c, 3, err))
+	if (!call_check(c, err) || !call_known(c, 2, err) || !call_known(c, 3, err))
 		return false;
 	in = call_tensor(c, 0), grid = call_tensor(c, 1);
 	if (in->rank != 4 || grid->rank != 4 || grid->size[3] != 2 || grid->size[0] != in->size[0] || grid->dtype != in->dtype)
@@ -187,6 +187,6 @@ static bool grid_kernel(struct call *c, struct error *err)
 
 const struct op op_grid[] = {
 	{ "aten.grid_sampler_2d.default", "aten::grid_sampler_2d.out", "TTIIB>T",
-	  "input, grid, interpolation_mode, padding_mode, align_corners", 0, grid_shape, grid_kernel },
+	  "input, grid, interpolation_mode, padding_mode, align_corners", DTYPES_FLOAT, 0, grid_shape, grid_kernel },
 	{ 0 },
 };

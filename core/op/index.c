@@ -21,7 +21,7 @@ static bool along_shape(struct call *c, const struct tensor *src, struct error *
 	struct tensor self, index;
 	int d;
 
-	if (!call_dtype_in(c, 0, DTYPES_REALB, err) || !call_dim(c, 1, call_tensor(c, 0)->rank, &d, err))
+	if (!call_dim(c, 1, call_tensor(c, 0)->rank, &d, err))
 		return false;
 	self = at_least_1d(*call_tensor(c, 0));
 	index = at_least_1d(*call_tensor(c, 2));
@@ -122,8 +122,7 @@ static bool index_select_shape(struct call *c, struct error *err)
 	int64_t size[MAX_RANK];
 	int d;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REALB, err) ||
-	    !call_dim(c, 1, call_tensor(c, 0)->rank, &d, err))
+	if (!call_check(c, err) || !call_dim(c, 1, call_tensor(c, 0)->rank, &d, err))
 		return false;
 	self = call_tensor(c, 0);
 	index = call_tensor(c, 2);
@@ -163,7 +162,7 @@ static bool embedding_shape(struct call *c, struct error *err)
 	const struct tensor *weight, *index;
 	int64_t size[MAX_RANK + 1];
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REALB | DTYPES_UNSIGNED, err))
+	if (!call_check(c, err))
 		return false;
 	weight = call_tensor(c, 0);
 	index = call_tensor(c, 1);
@@ -197,16 +196,17 @@ static bool embedding_kernel(struct call *c, struct error *err)
 
 const struct op op_index[] = {
 	{ "aten.embedding.default", "aten::embedding.out", "TTIBB>T",
-	  "weight, indices, padding_idx, scale_grad_by_freq, sparse", 0, embedding_shape, embedding_kernel },
-	{ "aten.gather.default", "aten::gather.out", "TITB>T", "self, dim, index, sparse_grad",
+	  "weight, indices, padding_idx, scale_grad_by_freq, sparse", DTYPES_REALB | DTYPES_UNSIGNED, 0,
+	  embedding_shape, embedding_kernel },
+	{ "aten.gather.default", "aten::gather.out", "TITB>T", "self, dim, index, sparse_grad", DTYPES_REALB,
 	  0, gather_shape, gather_kernel },
-	{ "aten.index_select.default", "aten::index_select.out", "TIT>T", "self, dim, index",
+	{ "aten.index_select.default", "aten::index_select.out", "TIT>T", "self, dim, index", DTYPES_REALB,
 	  0, index_select_shape, index_select_kernel },
-	{ "aten.scatter.src", "aten::scatter.src_out", "TITT>T", "self, dim, index, src",
+	{ "aten.scatter.src", "aten::scatter.src_out", "TITT>T", "self, dim, index, src", DTYPES_REALB,
 	  0, scatter_shape, scatter_kernel },
-	{ "aten.scatter.value", "aten::scatter.value_out", "TITS>T", "self, dim, index, value",
+	{ "aten.scatter.value", "aten::scatter.value_out", "TITS>T", "self, dim, index, value", DTYPES_REALB,
 	  0, scatter_shape, scatter_value_kernel },
-	{ "aten.scatter_add.default", "aten::scatter_add.out", "TITT>T", "self, dim, index, src",
+	{ "aten.scatter_add.default", "aten::scatter_add.out", "TITT>T", "self, dim, index, src", DTYPES_REALB,
 	  0, scatter_shape, scatter_add_kernel },
 	{ 0 },
 };

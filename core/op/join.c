@@ -27,9 +27,6 @@ static bool cat_shape(struct call *c, struct error *err)
 	for (int i = 0; i < n; i++) {
 		const struct tensor *t = call_item_tensor(c, 0, i);
 
-		if (!dtype_in(t->dtype, DTYPES_REALB | DTYPES_COMPLEX))
-			return call_fail(c, err, "tensor %d is %s, which this operator does not take", i,
-					 dtype_name(t->dtype));
 		dtype = dtype_promote(dtype, t->dtype);
 		channels_last &= tensor_is_channels_last(t);
 		first = first || skipped(t) ? first : t;
@@ -95,9 +92,6 @@ static bool stack_shape(struct call *c, struct error *err)
 
 		if (t->rank != first->rank || memcmp(t->size, first->size, (size_t)t->rank * sizeof *t->size))
 			return call_fail(c, err, "tensor %d has not the sizes of the first one", i);
-		if (!dtype_in(t->dtype, DTYPES_REALB))
-			return call_fail(c, err, "tensor %d is %s, which this operator does not take", i,
-					 dtype_name(t->dtype));
 		dtype = dtype_promote(dtype, t->dtype);
 	}
 	if (!call_dim(c, 1, first->rank + 1, &d, err))
@@ -199,12 +193,14 @@ static bool split_kernel(struct call *c, struct error *err)
 }
 
 const struct op op_join[] = {
-	{ "aten.cat.default", "aten::cat.out", "LI>T", "tensors, dim", 0, cat_shape, cat_kernel },
-	{ "aten.split_copy.Tensor", "aten::split_copy.Tensor_out", "TII>L", "self, split_size, dim",
+	{ "aten.cat.default", "aten::cat.out", "LI>T", "tensors, dim", DTYPES_REALB | DTYPES_COMPLEX, 0, cat_shape,
+	  cat_kernel },
+	{ "aten.split_copy.Tensor", "aten::split_copy.Tensor_out", "TII>L", "self, split_size, dim", DTYPES_ANY,
 	  0, split_shape, split_kernel },
-	{ "aten.split_with_sizes_copy.default", "aten::split_with_sizes_copy.out", "TAI>L", "self, split_sizes, dim",
-	  0, split_shape, split_kernel },
-	{ "aten.stack.default", "aten::stack.out", "LI>T", "tensors, dim", 0, stack_shape, stack_kernel },
-	{ "aten.unbind_copy.int", "aten::unbind_copy.int_out", "TI>L", "self, dim", 0, split_shape, split_kernel },
+	{ "aten.split_with_sizes_copy.default", "aten::split_with_sizes_copy.out", "TAI>L",
+	  "self, split_sizes, dim", DTYPES_ANY, 0, split_shape, split_kernel },
+	{ "aten.stack.default", "aten::stack.out", "LI>T", "tensors, dim", DTYPES_REALB, 0, stack_shape, stack_kernel },
+	{ "aten.unbind_copy.int", "aten::unbind_copy.int_out", "TI>L", "self, dim", DTYPES_ANY, 0, split_shape,
+	  split_kernel },
 	{ 0 },
 };

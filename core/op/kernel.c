@@ -84,6 +84,25 @@ static const char *letter_meaning(char letter)
 	return "?";
 }
 
+static bool fail_dtype(const struct call *c, int i, enum dtype t, struct error *err)
+{
+	return call_fail(c, err, "argument %d is %s, which this operator does not take", i, dtype_name(t));
+}
+
+/* The first tensor argument, or list of them, has the row's dtypes. */
+static bool check_first(const struct call *c, struct error *err)
+{
+	int i = (int)strcspn(c->op->schema, "TtLl");
+	const struct operand *o = i < c->nargs ? &c->arg[i] : NULL;
+
+	if (o && o->kind == ARG_VALUE && !dtype_in(o->tensor->dtype, c->op->dtypes))
+		return fail_dtype(c, i, o->tensor->dtype, err);
+	for (int k = 0; o && o->kind == ARG_LIST && k < o->list.n; k++)
+		if (o->list.at[k].kind == ARG_VALUE && !dtype_in(o->list.at[k].tensor->dtype, c->op->dtypes))
+			return fail_dtype(c, i, o->list.at[k].tensor->dtype, err);
+	return true;
+}
+
 bool call_check(const struct call *c, struct error *err)
 {
 	int want = op_nargs(c->op);
@@ -93,7 +112,7 @@ bool call_check(const struct call *c, struct error *err)
 	for (int i = 0; i < want; i++)
 		if (!fits(c->op->schema[i], &c->arg[i]))
 			return call_fail(c, err, "argument %d is not %s", i, letter_meaning(c->op->schema[i]));
-	return true;
+	return check_first(c, err);
 }
 
 /* Reading */
@@ -255,25 +274,16 @@ bool call_dims(const struct call *c, int i, int rank, bool *marked, struct error
 
 /* Dtypes */
 
-bool dtype_in(enum dtype t, unsigned set)
+bool dtype_in(enum dtype t, uint32_t set)
 {
-	if (dtype_is_float(t))
-		return set & DTYPES_FLOAT;
-	if (t == DTYPE_BOOL)
-		return set & DTYPES_BOOL;
-	if (t == DTYPE_U16 || t == DTYPE_U32 || t == DTYPE_U64)
-		return set & DTYPES_UNSIGNED;
-	if (t == DTYPE_C32 || t == DTYPE_C64 || t == DTYPE_C128)
-		return set & DTYPES_COMPLEX;
-	return dtype_is_int(t) && set & DTYPES_INT;
+	return (t < DTYPE_CODES || t == DTYPE_INT4) && set & DTYPE_BIT(t);
 }
 
-bool call_dtype_in(const struct call *c, int i, unsigned set, struct error *err)
+bool call_dtype_in(const struct call *c, int i, uint32_t set, struct error *err)
 {
 	const struct tensor *t = call_tensor(c, i);
 
-	return !t || dtype_in(t->dtype, set) ||
-	       call_fail(c, err, "argument %d is %s, which this operator does not take", i, dtype_name(t->dtype));
+	return !t || dtype_in(t->dtype, set) || fail_dtype(c, i, t->dtype, err);
 }
 
 /* A number stands for its category alone, unless it is a tensor argument of rank 0. */

@@ -1,6 +1,7 @@
 /* kernel.h - what shape rules and kernels are written with: arguments, checks, type promotion, broadcasting.
  *
- * A shape function starts with call_check, which holds every argument against its letter in the schema; the
+ * A shape function starts with call_check, which holds every argument against its letter in the schema,
+ * and the first tensor against the row's dtypes; the
  * readers below then take arguments as they are. A number may be unknown while shapes are computed (a symbolic
  * size): what decides an output's type is asked for with call_known first. Data movement is in loop.h. */
 #ifndef CORE_OP_KERNEL_H
@@ -35,20 +36,8 @@ bool call_dim(const struct call *c, int i, int rank, int *dim, struct error *err
 /* Argument i is a list of dimensions (or one number); marks them. None and [] mark all. */
 bool call_dims(const struct call *c, int i, int rank, bool *marked, struct error *err);
 
-/* Checks of a tensor argument. */
-enum dtype_set {
-	DTYPES_FLOAT = 1,	/* f16, bf16, f32, f64 */
-	DTYPES_INT = 2,		/* u8, i8, i16, i32, i64 */
-	DTYPES_BOOL = 4,
-	DTYPES_UNSIGNED = 8,	/* u16, u32, u64: only copied */
-	DTYPES_COMPLEX = 16,
-	DTYPES_REAL = DTYPES_FLOAT | DTYPES_INT,
-	DTYPES_REALB = DTYPES_REAL | DTYPES_BOOL,
-	DTYPES_INTB = DTYPES_INT | DTYPES_BOOL,
-	DTYPES_ALL = DTYPES_REALB | DTYPES_UNSIGNED | DTYPES_COMPLEX,
-};
-bool dtype_in(enum dtype t, unsigned set);
-bool call_dtype_in(const struct call *c, int i, unsigned set, struct error *err);
+/* A tensor argument is none, or of one of these dtypes. call_check has asked it of the first one. */
+bool call_dtype_in(const struct call *c, int i, uint32_t set, struct error *err);
 
 /* The smallest and largest value of an integer dtype or bool. */
 void dtype_limits(enum dtype t, int64_t *min, int64_t *max);

@@ -8,8 +8,6 @@
 static bool where_shape(struct call *c, struct error *err)
 {
 	return call_check(c, err) && call_dtype_in(c, 1, DTYPES_REALB, err) && call_dtype_in(c, 2, DTYPES_REALB, err) &&
-	       (call_tensor(c, 0)->dtype == DTYPE_BOOL || call_tensor(c, 0)->dtype == DTYPE_U8 ||
-		call_fail(c, err, "condition is %s, not bool or u8", dtype_name(call_tensor(c, 0)->dtype))) &&
 	       call_broadcast(c, "012", call_result_dtype(c, "12"), c->out[0], err);
 }
 
@@ -38,7 +36,7 @@ static bool mask_is_bool(struct call *c, struct error *err)
 
 static bool masked_fill_shape(struct call *c, struct error *err)
 {
-	return call_check(c, err) && call_dtype_in(c, 0, DTYPES_REALB, err) && mask_is_bool(c, err) &&
+	return call_check(c, err) && mask_is_bool(c, err) &&
 	       call_broadcast(c, "01", call_tensor(c, 0)->dtype, c->out[0], err);
 }
 
@@ -110,7 +108,7 @@ static bool masked_select_shape(struct call *c, struct error *err)
 	struct tensor all, mask;
 	int64_t n, chosen = 0;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REALB, err) || !mask_is_bool(c, err) ||
+	if (!call_check(c, err) || !mask_is_bool(c, err) ||
 	    !call_broadcast(c, "01", call_tensor(c, 0)->dtype, &all, err))
 		return false;
 	c->dynamic = true;
@@ -152,7 +150,7 @@ static bool nonzero_shape(struct call *c, struct error *err)
 	int64_t size[2];
 	uint8_t *is;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REALB, err))
+	if (!call_check(c, err))
 		return false;
 	self = call_tensor(c, 0);
 	c->dynamic = true;
@@ -241,16 +239,16 @@ static bool repeat_kernel(struct call *c, struct error *err)
 }
 
 const struct op op_mask[] = {
-	{ "aten.masked_fill.Scalar", "aten::masked_fill.Scalar_out", "TTS>T", "self, mask, value",
+	{ "aten.masked_fill.Scalar", "aten::masked_fill.Scalar_out", "TTS>T", "self, mask, value", DTYPES_REALB,
 	  OP_ELEMENTWISE, masked_fill_shape, masked_fill_kernel },
-	{ "aten.masked_scatter.default", "aten::masked_scatter.out", "TTT>T", "self, mask, source",
+	{ "aten.masked_scatter.default", "aten::masked_scatter.out", "TTT>T", "self, mask, source", DTYPES_REALB,
 	  0, masked_scatter_shape, masked_scatter_kernel },
-	{ "aten.masked_select.default", "aten::masked_select.out", "TT>T", "self, mask",
+	{ "aten.masked_select.default", "aten::masked_select.out", "TT>T", "self, mask", DTYPES_REALB,
 	  0, masked_select_shape, masked_select_kernel },
-	{ "aten.nonzero.default", "aten::nonzero.out", "T>T", "self", 0, nonzero_shape, nonzero_kernel },
+	{ "aten.nonzero.default", "aten::nonzero.out", "T>T", "self", DTYPES_REALB, 0, nonzero_shape, nonzero_kernel },
 	{ "aten.repeat_interleave.Tensor", "aten::repeat_interleave.Tensor_out", "Ti>T", "repeats, output_size",
-	  0, repeat_shape, repeat_kernel },
-	{ "aten.where.self", "aten::where.self_out", "TTT>T", "condition, self, other",
+	  DTYPES(I32, I64), 0, repeat_shape, repeat_kernel },
+	{ "aten.where.self", "aten::where.self_out", "TTT>T", "condition, self, other", DTYPES(U8, BOOL),
 	  OP_ELEMENTWISE, where_shape, where_kernel },
 	{ 0 },
 };

@@ -125,7 +125,7 @@ static bool batch_norm_shape(struct call *c, int mean, struct error *err)
 {
 	struct tensor *in;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_FLOAT, err) || !call_image_order(c, 0, err))
+	if (!call_check(c, err) || !call_image_order(c, 0, err))
 		return false;
 	in = call_tensor(c, 0);
 	if (in->rank < 2)
@@ -218,7 +218,7 @@ static bool group_norm_shape(struct call *c, struct error *err)
 	struct tensor *in;
 	int64_t group;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_FLOAT, err) || !call_image_order(c, 0, err) ||
+	if (!call_check(c, err) || !call_image_order(c, 0, err) ||
 	    !call_known(c, 6, err))
 		return false;
 	in = call_tensor(c, 0);
@@ -283,7 +283,7 @@ static bool layer_norm_shape(struct call *c, struct error *err)
 	int64_t shape[MAX_RANK], size[MAX_RANK];
 	int n;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_FLOAT, err) || (n = call_ints(c, 1, shape, err)) < 0)
+	if (!call_check(c, err) || (n = call_ints(c, 1, shape, err)) < 0)
 		return false;
 	in = call_tensor(c, 0);
 	if (!tensor_is_default_order(in))
@@ -354,14 +354,16 @@ static bool layer_norm_kernel(struct call *c, struct error *err)
 
 const struct op op_norm[] = {
 	{ "aten._native_batch_norm_legit.default", "aten::_native_batch_norm_legit.out", "TttTTBDD>TTT",
-	  "input, weight, bias, running_mean, running_var, training, momentum, eps", 0, legit_shape, legit_kernel },
+	  "input, weight, bias, running_mean, running_var, training, momentum, eps", DTYPES_FLOAT, 0, legit_shape,
+	  legit_kernel },
 	{ "aten._native_batch_norm_legit.no_stats", "aten::_native_batch_norm_legit.no_stats_out", "TttBDD>TTT",
-	  "input, weight, bias, training, momentum, eps", 0, no_stats_shape, no_stats_kernel },
-	{ "aten._native_batch_norm_legit_no_training.default", "aten::_native_batch_norm_legit_no_training.out", "TttTTDD>TTT",
-	  "input, weight, bias, running_mean, running_var, momentum, eps", 0, inference_shape, inference_kernel },
+	  "input, weight, bias, training, momentum, eps", DTYPES_FLOAT, 0, no_stats_shape, no_stats_kernel },
+	{ "aten._native_batch_norm_legit_no_training.default", "aten::_native_batch_norm_legit_no_training.out",
+	  "TttTTDD>TTT", "input, weight, bias, running_mean, running_var, momentum, eps", DTYPES_FLOAT, 0,
+	  inference_shape, inference_kernel },
 	{ "aten.native_group_norm.default", "aten::native_group_norm.out", "TttIIIID>TTT",
-	  "input, weight, bias, N, C, HxW, group, eps", 0, group_norm_shape, group_norm_kernel },
+	  "input, weight, bias, N, C, HxW, group, eps", DTYPES_FLOAT, 0, group_norm_shape, group_norm_kernel },
 	{ "aten.native_layer_norm.default", "aten::native_layer_norm.out", "TAttD>TTT",
-	  "input, normalized_shape, weight, bias, eps", 0, layer_norm_shape, layer_norm_kernel },
+	  "input, normalized_shape, weight, bias, eps", DTYPES_FLOAT, 0, layer_norm_shape, layer_norm_kernel },
 	{ 0 },
 };

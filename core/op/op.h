@@ -78,11 +78,29 @@ enum op_flag {
 	OP_GEMM = 256,		/* has a weight position: linear, convolution, addmm, mm, bmm */
 };
 
+/* Sets of dtypes: a bit each, the last for INT4. */
+#define DTYPE_BIT(t) (UINT32_C(1) << ((t) == DTYPE_INT4 ? 31 : (t)))
+#define DTYPES(a, b) (DTYPE_BIT(DTYPE_##a) | DTYPE_BIT(DTYPE_##b))
+#define DTYPES_FLOAT (DTYPES(F16, BF16) | DTYPES(F32, F64))
+#define DTYPES_INT (DTYPES(U8, I8) | DTYPES(I16, I32) | DTYPE_BIT(DTYPE_I64))
+#define DTYPES_BOOL DTYPE_BIT(DTYPE_BOOL)
+#define DTYPES_UNSIGNED (DTYPES(U16, U32) | DTYPE_BIT(DTYPE_U64))	/* only copied */
+#define DTYPES_COMPLEX (DTYPES(C32, C64) | DTYPE_BIT(DTYPE_C128))
+#define DTYPES_QUANTIZED (DTYPES(U8, I8) | DTYPES(I16, U16) | DTYPE_BIT(DTYPE_I32))	/* what values are quantised to */
+#define DTYPES_REAL (DTYPES_FLOAT | DTYPES_INT)
+#define DTYPES_REALB (DTYPES_REAL | DTYPES_BOOL)
+#define DTYPES_INTB (DTYPES_INT | DTYPES_BOOL)
+#define DTYPES_ALL (DTYPES_REALB | DTYPES_UNSIGNED | DTYPES_COMPLEX)
+#define DTYPES_ANY UINT32_MAX	/* nothing looks at the elements */
+
+bool dtype_in(enum dtype t, uint32_t set);
+
 struct op {
 	const char *name;		/* "aten.add.Tensor" */
 	const char *kernel_name;	/* "aten::add.out"; NULL when no stock kernel takes it */
 	const char *schema;		/* "TTS>T" */
 	const char *args;		/* "self, other, alpha"; "cache!" is state that is written; no mark: argument 0 is */
+	uint32_t dtypes;		/* of the first tensor argument, or list of them; 0: there is none */
 	unsigned flags;
 	call_fn *shape;			/* NULL only for opaque rows */
 	call_fn *kernel;		/* NULL: no kernel here */

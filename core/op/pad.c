@@ -40,7 +40,7 @@ static bool constant_pad_shape(struct call *c, struct error *err)
 	int64_t pad[2 * MAX_RANK];
 	int n;
 
-	return call_check(c, err) && call_dtype_in(c, 0, DTYPES_REALB, err) && pad_shape(c, pad, &n, err) &&
+	return call_check(c, err) && pad_shape(c, pad, &n, err) &&
 	       call_fits(c, 2, c->out[0]->dtype, err);
 }
 
@@ -80,7 +80,7 @@ static bool border_pad_shape(struct call *c, struct error *err)
 	int64_t pad[2 * MAX_RANK];
 	const struct tensor *in;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REALB | DTYPES_COMPLEX, err))
+	if (!call_check(c, err))
 		return false;
 	in = call_tensor(c, 0);
 	if (call_length(c, 1) != 2 * want || (in->rank != want + 1 && in->rank != want + 2))
@@ -166,19 +166,19 @@ static bool border_pad_kernel(struct call *c, struct error *err)
 
 #define PAD "self, padding"
 const struct op op_pad[] = {
-	{ "aten.constant_pad_nd.default", "aten::constant_pad_nd.out", "TAS>T", "self, pad, value",
+	{ "aten.constant_pad_nd.default", "aten::constant_pad_nd.out", "TAS>T", "self, pad, value", DTYPES_REALB,
 	  0, constant_pad_shape, constant_pad_kernel },
-	{ "aten.reflection_pad1d.default", "aten::reflection_pad1d.out", "TA>T", PAD,
+	{ "aten.reflection_pad1d.default", "aten::reflection_pad1d.out", "TA>T", PAD, DTYPES_REALB | DTYPES_COMPLEX,
 	  0, border_pad_shape, border_pad_kernel },
-	{ "aten.reflection_pad2d.default", "aten::reflection_pad2d.out", "TA>T", PAD,
+	{ "aten.reflection_pad2d.default", "aten::reflection_pad2d.out", "TA>T", PAD, DTYPES_REALB | DTYPES_COMPLEX,
 	  0, border_pad_shape, border_pad_kernel },
-	{ "aten.reflection_pad3d.default", "aten::reflection_pad3d.out", "TA>T", PAD,
+	{ "aten.reflection_pad3d.default", "aten::reflection_pad3d.out", "TA>T", PAD, DTYPES_REALB | DTYPES_COMPLEX,
 	  0, border_pad_shape, border_pad_kernel },
-	{ "aten.replication_pad1d.default", "aten::replication_pad1d.out", "TA>T", PAD,
+	{ "aten.replication_pad1d.default", "aten::replication_pad1d.out", "TA>T", PAD, DTYPES_REALB | DTYPES_COMPLEX,
 	  0, border_pad_shape, border_pad_kernel },
-	{ "aten.replication_pad2d.default", "aten::replication_pad2d.out", "TA>T", PAD,
+	{ "aten.replication_pad2d.default", "aten::replication_pad2d.out", "TA>T", PAD, DTYPES_REALB | DTYPES_COMPLEX,
 	  0, border_pad_shape, border_pad_kernel },
-	{ "aten.replication_pad3d.default", "aten::replication_pad3d.out", "TA>T", PAD,
+	{ "aten.replication_pad3d.default", "aten::replication_pad3d.out", "TA>T", PAD, DTYPES_REALB | DTYPES_COMPLEX,
 	  0, border_pad_shape, border_pad_kernel },
 	{ 0 },
 };

@@ -96,8 +96,7 @@ static bool max_shape(struct call *c, struct error *err)
 {
 	struct pool p;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REAL, err) || !check_image(c, 0, err) ||
-	    !read_max(c, 0, &p, err))
+	if (!call_check(c, err) || !check_image(c, 0, err) || !read_max(c, 0, &p, err))
 		return false;
 	return set_output(c, c->out[0], call_tensor(c, 0), &p, call_tensor(c, 0)->dtype, err) &&
 	       (c->nouts < 2 || set_output(c, c->out[1], call_tensor(c, 0), &p, DTYPE_I64, err));
@@ -179,7 +178,7 @@ static bool max_backward_shape(struct call *c, struct error *err)
 	struct tensor *grad, *in, *index;
 	struct pool p;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_FLOAT, err) || !check_image(c, 1, err) ||
+	if (!call_check(c, err) || !check_image(c, 1, err) ||
 	    !read_max(c, 1, &p, err))
 		return false;
 	grad = call_tensor(c, 0), in = call_tensor(c, 1), index = call_tensor(c, 7);
@@ -232,16 +231,11 @@ static bool read_avg(struct call *c, struct pool *p, struct error *err)
 	       read_pair(c, 3, "padding", 0, NULL, p->pad, err) && windows(c, p, call_bool(c, 4, false), err);
 }
 
-static bool avg_dtype(struct call *c, struct error *err)
-{
-	return call_tensor(c, 0)->dtype == DTYPE_I64 || call_dtype_in(c, 0, DTYPES_FLOAT, err);
-}
-
 static bool avg_shape(struct call *c, struct error *err)
 {
 	struct pool p;
 
-	if (!call_check(c, err) || !avg_dtype(c, err) || !check_image(c, 0, err) || !read_avg(c, &p, err))
+	if (!call_check(c, err) || !check_image(c, 0, err) || !read_avg(c, &p, err))
 		return false;
 	return set_output(c, c->out[0], call_tensor(c, 0), &p, call_tensor(c, 0)->dtype, err);
 }
@@ -309,7 +303,7 @@ static bool adaptive_shape(struct call *c, struct error *err)
 	struct pool p;
 	int n;
 
-	if (!call_check(c, err) || !avg_dtype(c, err) || !check_image(c, 0, err) || (n = call_ints(c, 1, size, err)) < 0)
+	if (!call_check(c, err) || !check_image(c, 0, err) || (n = call_ints(c, 1, size, err)) < 0)
 		return false;
 	if (n != 2 || size[0] <= 0 || size[1] <= 0)
 		return call_fail(c, err, "the output size must be two positive numbers");
@@ -363,14 +357,16 @@ static bool adaptive_kernel(struct call *c, struct error *err)
 
 #define MAX_ARGS "self, kernel_size, stride, padding, dilation, ceil_mode"
 const struct op op_pool[] = {
-	{ "aten._adaptive_avg_pool2d.default", "aten::_adaptive_avg_pool2d.out", "TA>T", "self, output_size", 0, adaptive_shape,
-	  adaptive_kernel },
+	{ "aten._adaptive_avg_pool2d.default", "aten::_adaptive_avg_pool2d.out", "TA>T", "self, output_size",
+	  DTYPES_FLOAT | DTYPE_BIT(DTYPE_I64), 0, adaptive_shape, adaptive_kernel },
 	{ "aten.avg_pool2d.default", "aten::avg_pool2d.out", "TAAABBi>T",
-	  "self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override", 0, avg_shape, avg_kernel },
-	{ "aten.max_pool2d.default", NULL, "TAAAAB>T", MAX_ARGS, 0, max_shape, max_kernel },
-	{ "aten.max_pool2d_with_indices.default", "aten::max_pool2d_with_indices.out", "TAAAAB>TT", MAX_ARGS, 0, max_shape,
-	  max_kernel },
-	{ "aten.max_pool2d_with_indices_backward.default", "aten::max_pool2d_with_indices_backward.grad_input", "TTAAAABT>T",
-	  "grad_output, " MAX_ARGS ", indices", 0, max_backward_shape, max_backward_kernel },
+	  "self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override",
+	  DTYPES_FLOAT | DTYPE_BIT(DTYPE_I64), 0, avg_shape, avg_kernel },
+	{ "aten.max_pool2d.default", NULL, "TAAAAB>T", MAX_ARGS, DTYPES_REAL, 0, max_shape, max_kernel },
+	{ "aten.max_pool2d_with_indices.default", "aten::max_pool2d_with_indices.out", "TAAAAB>TT", MAX_ARGS,
+	  DTYPES_REAL, 0, max_shape, max_kernel },
+	{ "aten.max_pool2d_with_indices_backward.default", "aten::max_pool2d_with_indices_backward.grad_input",
+	  "TTAAAABT>T", "grad_output, " MAX_ARGS ", indices", DTYPES_FLOAT, 0, max_backward_shape,
+	  max_backward_kernel },
 	{ 0 },
 };

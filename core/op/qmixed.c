@@ -40,8 +40,8 @@ static bool embedding_shape(struct call *c, int bits, struct error *err)
 		return false;
 	w = call_tensor(c, 0), index = call_tensor(c, 5);
 	t = c->nargs > 6 ? call_dtype(c, 6, call_tensor(c, 1)->dtype) : call_tensor(c, 1)->dtype;
-	if (w->rank != 2 || (w->dtype != DTYPE_U8 && (bits != 8 || w->dtype != DTYPE_I8)) || !tensor_is_default_order(w))
-		return call_fail(c, err, "the weight must be a matrix of bytes");
+	if (w->rank != 2 || !tensor_is_default_order(w))
+		return call_fail(c, err, "the weight must be a matrix in the default dim order");
 	if (index->dtype != DTYPE_I64 && (bits == 8 || index->dtype != DTYPE_I32))
 		return call_fail(c, err, "indices are %s", dtype_name(index->dtype));
 	if (index->rank >= MAX_RANK || !is_short_float(t))
@@ -112,8 +112,8 @@ static bool check_mixed(struct call *c, struct error *err)
 	if (!call_check(c, err))
 		return false;
 	in = call_tensor(c, 0), w = call_tensor(c, 1);
-	if (in->rank != 2 || w->rank != 2 || w->dtype != DTYPE_I8 || (in->dtype != DTYPE_F32 && in->dtype != DTYPE_F16))
-		return call_fail(c, err, "input and weight must be matrices of f32 or f16 and i8");
+	if (in->rank != 2 || w->rank != 2 || w->dtype != DTYPE_I8)
+		return call_fail(c, err, "input and weight must be matrices, the weight of i8");
 	if (!tensor_is_default_order(in) || !tensor_is_default_order(w) || call_tensor(c, 2)->dtype != in->dtype)
 		return call_fail(c, err, "operands must have the default dim order, scales the input's dtype");
 	return !call_tensor(c, 3) || call_fail(c, err, "zero points are not supported");
@@ -194,7 +194,7 @@ static bool add_shape(struct call *c, struct error *err)
 {
 	struct tensor *a, *b;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_INT, err))
+	if (!call_check(c, err))
 		return false;
 	a = call_tensor(c, 0), b = call_tensor(c, 5);
 	if (a->dtype != b->dtype || a->rank != b->rank || memcmp(a->size, b->size, (size_t)a->rank * sizeof *a->size) ||
@@ -233,20 +233,20 @@ static bool add_kernel(struct call *c, struct error *err)
 #define QD(op) "quantized_decomposed." op
 #define QDK(op) "quantized_decomposed::" op
 #define EMBEDDING_ARGS "weight, weight_scales, weight_zero_points, weight_quant_min, weight_quant_max, indices"
-#define EMBEDDING(name, shape, kernel) \
-	{ QD(name) ".default", QDK(name) ".out", "TTtIIT>T", EMBEDDING_ARGS, 0, shape, kernel }, \
-	{ QD(name) ".dtype", QDK(name) ".dtype_out", "TTtIITM>T", EMBEDDING_ARGS ", dtype", 0, shape, kernel }
+#define EMBEDDING(name, dtypes, shape, kernel) \
+	{ QD(name) ".default", QDK(name) ".out", "TTtIIT>T", EMBEDDING_ARGS, dtypes, 0, shape, kernel }, \
+	{ QD(name) ".dtype", QDK(name) ".dtype_out", "TTtIITM>T", EMBEDDING_ARGS ", dtype", dtypes, 0, shape, kernel }
 
 const struct op op_qmixed[] = {
 	{ QD("add.default"), QDK("add.out"), "TDIIITDIIIDIII>T",
 	  "a, a_scale, a_zero_point, a_quant_min, a_quant_max, b, b_scale, b_zero_point, b_quant_min, b_quant_max, "
-	  "out_scale, out_zero_point, out_quant_min, out_quant_max", 0, add_shape, add_kernel },
-	EMBEDDING("embedding_byte", embedding8_shape, embedding8_kernel),
-	EMBEDDING("embedding_4bit", embedding4_shape, embedding4_kernel),
-	EMBEDDING("embedding_2bit", embedding2_shape, embedding2_kernel),
+	  "out_scale, out_zero_point, out_quant_min, out_quant_max", DTYPES_INT, 0, add_shape, add_kernel },
+	EMBEDDING("embedding_byte", DTYPES(U8, I8), embedding8_shape, embedding8_kernel),
+	EMBEDDING("embedding_4bit", DTYPE_BIT(DTYPE_U8), embedding4_shape, embedding4_kernel),
+	EMBEDDING("embedding_2bit", DTYPE_BIT(DTYPE_U8), embedding2_shape, embedding2_kernel),
 	{ QD("mixed_linear.default"), QDK("mixed_linear.out"), "TTTtM>T", "input, weight, weight_scales, weight_zero_points, dtype",
-	  0, mixed_linear_shape, mixed_linear_kernel },
-	{ QD("mixed_mm.default"), QDK("mixed_mm.out"), "TTTt>T", "input, weight, weight_scales, weight_zero_points", 0,
-	  mixed_mm_shape, mixed_mm_kernel },
+	  DTYPES(F16, F32), 0, mixed_linear_shape, mixed_linear_kernel },
+	{ QD("mixed_mm.default"), QDK("mixed_mm.out"), "TTTt>T", "input, weight, weight_scales, weight_zero_points",
+	  DTYPES(F16, F32), 0, mixed_mm_shape, mixed_mm_kernel },
 	{ 0 },
 };

@@ -64,18 +64,12 @@ static bool choose_rows(struct call *c, int64_t n, int64_t qmin, int64_t qmax, s
 	return true;
 }
 
-static bool check_float(struct call *c, struct error *err)
-{
-	return call_check(c, err) && (call_tensor(c, 0)->dtype == DTYPE_F32 ||
-				      call_fail(c, err, "the input is %s, must be f32", dtype_name(call_tensor(c, 0)->dtype)));
-}
-
 /* (input, quant_min, quant_max, eps, dtype) */
 static bool tensor_shape(struct call *c, struct error *err)
 {
 	int64_t min, max;
 
-	if (!check_float(c, err) || !call_known(c, 1, err) || !call_known(c, 2, err))
+	if (!call_check(c, err) || !call_known(c, 1, err) || !call_known(c, 2, err))
 		return false;
 	min = call_int(c, 1, 0), max = call_int(c, 2, 0);
 	if (min >= max || min < INT32_MIN || max > INT32_MAX)
@@ -96,7 +90,7 @@ static bool token_shape(struct call *c, struct error *err)
 	struct tensor *in;
 	int64_t size[MAX_RANK];
 
-	if (!check_float(c, err))
+	if (!call_check(c, err))
 		return false;
 	in = call_tensor(c, 0);
 	if (in->rank < 1 || !tensor_is_default_order(in))
@@ -159,7 +153,7 @@ static bool affine_shape(struct call *c, struct error *err)
 	enum dtype zero = DTYPE_I32;
 	int rank = 0;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_FLOAT, err) || !affine_dtypes(c, err) || !read_blocks(c, block, err))
+	if (!call_check(c, err) || !affine_dtypes(c, err) || !read_blocks(c, block, err))
 		return false;
 	in = call_tensor(c, 0);
 	for (int d = 0; d < in->rank; d++)
@@ -240,12 +234,12 @@ static bool affine_kernel(struct call *c, struct error *err)
 
 const struct op op_qparams[] = {
 	{ "quantized_decomposed.choose_qparams.tensor", "quantized_decomposed::choose_qparams.Tensor_out", "TIIDM>TT",
-	  "input, quant_min, quant_max, eps, dtype", OP_QUANTIZE, tensor_shape, tensor_kernel },
+	  "input, quant_min, quant_max, eps, dtype", DTYPE_BIT(DTYPE_F32), OP_QUANTIZE, tensor_shape, tensor_kernel },
 	{ "quantized_decomposed.choose_qparams_per_token_asymmetric.default",
-	  "quantized_decomposed::choose_qparams_per_token_asymmetric.out", "TM>TT", "input, dtype", OP_QUANTIZE, token_shape,
-	  token_kernel },
+	  "quantized_decomposed::choose_qparams_per_token_asymmetric.out", "TM>TT", "input, dtype",
+	  DTYPE_BIT(DTYPE_F32), OP_QUANTIZE, token_shape, token_kernel },
 	{ "torchao.choose_qparams_affine.default", NULL, "TZAMss?MMB>TT",
 	  "input, mapping_type, block_size, target_dtype, quant_min, quant_max, eps, scale_dtype, zero_point_dtype, keepdim",
-	  OP_QUANTIZE, affine_shape, affine_kernel },
+	  DTYPES_FLOAT, OP_QUANTIZE, affine_shape, affine_kernel },
 	{ 0 },
 };

@@ -111,11 +111,6 @@ static void dtype_range(enum dtype t, int64_t *min, int64_t *max)
 	*max = ((int64_t)1 << (is_signed ? bits - 1 : bits)) - 1;
 }
 
-static bool is_quantized(enum dtype t)
-{
-	return t == DTYPE_U8 || t == DTYPE_I8 || t == DTYPE_I16 || t == DTYPE_U16 || t == DTYPE_I32;
-}
-
 /* One scale and zero point a block; what may be unknown while shapes are computed is asked for again by read_params. */
 static bool check_params(struct call *c, const struct scheme *s, struct error *err)
 {
@@ -226,14 +221,14 @@ static bool check_quantized_range(struct call *c, const struct scheme *s, enum d
 	return true;
 }
 
-static bool quantize_check(struct call *c, const struct scheme *s, unsigned inputs, struct error *err)
+static bool quantize_check(struct call *c, const struct scheme *s, struct error *err)
 {
 	enum dtype t;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, inputs, err) || !call_known(c, s->dtype, err) || !check_params(c, s, err))
+	if (!call_check(c, err) || !call_known(c, s->dtype, err) || !check_params(c, s, err))
 		return false;
 	t = call_dtype(c, s->dtype, DTYPE_I8);
-	if (!is_quantized(t))
+	if (!dtype_in(t, DTYPES_QUANTIZED))
 		return call_fail(c, err, "%s is no type to quantise to", dtype_name(t));
 	if (!check_quantized_range(c, s, t, err))
 		return false;
@@ -309,7 +304,7 @@ static bool dequantize_check(struct call *c, const struct scheme *s, struct erro
 	in = call_tensor(c, 0);
 	t = call_dtype(c, s->dtype, in->dtype);
 	to = call_dtype(c, s->out_dtype, DTYPE_F32);
-	if (in->dtype == DTYPE_INT4 ? !in->rank || !tensor_is_default_order(in) : !is_quantized(in->dtype) || t != in->dtype)
+	if (in->dtype == DTYPE_INT4 ? !in->rank || !tensor_is_default_order(in) : t != in->dtype)
 		return call_fail(c, err, "cannot dequantise %s as %s", dtype_name(in->dtype), dtype_name(t));
 	if (!dtype_is_float(to))
 		return call_fail(c, err, "cannot dequantise to %s", dtype_name(to));
@@ -389,9 +384,9 @@ static bool dequantize_run_all(struct call *c, const struct scheme *s, bool zero
 
 /* ---- rows ---- */
 
-#define QUANTIZE(name, inputs, whole, ...) \
+#define QUANTIZE(name, whole, ...) \
 static const struct scheme name##_scheme = { __VA_ARGS__ }; \
-static bool name##_shape(struct call *c, struct error *err) { return quantize_check(c, &name##_scheme, inputs, err); } \
+static bool name##_shape(struct call *c, struct error *err) { return quantize_check(c, &name##_scheme, err); } \
 static bool name##_kernel(struct call *c, struct error *err) { return quantize_run_all(c, &name##_scheme, whole, err); }
 
 #define DEQUANTIZE(name, zeros, ...) \
@@ -402,11 +397,11 @@ static bool name##_kernel(struct call *c, struct error *err) \
 	return dequantize_run_all(c, &name##_scheme, zeros && call_tensor(c, 0)->dtype == DTYPE_I8, err); \
 }
 
-QUANTIZE(q_tensor, DTYPES_FLOAT, false, 1, 2, 3, 4, 5, -1, whole_tensor)
-QUANTIZE(q_channel, DTYPES_FLOAT, false, 1, 2, 4, 5, 6, -1, by_channel)
-QUANTIZE(q_token, DTYPES_FLOAT, false, 1, 2, 3, 4, 5, -1, by_token)
-QUANTIZE(q_group, DTYPES_FLOAT, true, 1, 2, 3, 4, 5, -1, by_group)
-QUANTIZE(q_affine, DTYPES_FLOAT, false, 2, 3, 5, 6, 4, -1, by_block)
+QUANTIZE(q_tensor, false, 1, 2, 3, 4, 5, -1, whole_tensor)
+QUANTIZE(q_channel, false, 1, 2, 4, 5, 6, -1, by_channel)
+QUANTIZE(q_token, false, 1, 2, 3, 4, 5, -1, by_token)
+QUANTIZE(q_group, true, 1, 2, 3, 4, 5, -1, by_group)
+QUANTIZE(q_affine, false, 2, 3, 5, 6, 4, -1, by_block)
 DEQUANTIZE(dq_tensor, false, 1, 2, 3, 4, 5, 6, whole_tensor)
 DEQUANTIZE(dq_channel, true, 1, 2, 4, 5, 6, 7, by_channel)
 DEQUANTIZE(dq_token, true, 1, 2, 3, 4, 5, 6, by_token)
@@ -415,32 +410,34 @@ DEQUANTIZE(dq_affine, false, 2, 3, 5, 6, 4, 7, by_block)
 
 #define QD(op) "quantized_decomposed." op
 #define QDK(op) "quantized_decomposed::" op
-#define ROW(name, kernel_name, schema, args, f) { name, kernel_name, schema, args, OP_QUANTIZE, f##_shape, f##_kernel }
+#define ROW(name, kernel_name, schema, args, dtypes, f) \
+	{ name, kernel_name, schema, args, dtypes, OP_QUANTIZE, f##_shape, f##_kernel }
+#define STORED (DTYPES_QUANTIZED | DTYPE_BIT(DTYPE_INT4))
 
 const struct op op_quant[] = {
 	ROW(QD("quantize_per_tensor.default"), QDK("quantize_per_tensor.out"), "TDIIIM>T",
-	    "input, scale, zero_point, quant_min, quant_max, dtype", q_tensor),
+	    "input, scale, zero_point, quant_min, quant_max, dtype", DTYPES_FLOAT, q_tensor),
 	ROW(QD("quantize_per_tensor.tensor"), QDK("quantize_per_tensor.Tensor_out"), "TTTIIM>T",
-	    "input, scale, zero_point, quant_min, quant_max, dtype", q_tensor),
+	    "input, scale, zero_point, quant_min, quant_max, dtype", DTYPES_FLOAT, q_tensor),
 	ROW(QD("quantize_per_channel.default"), QDK("quantize_per_channel.out"), "TTTIIIM>T",
-	    "input, scales, zero_points, axis, quant_min, quant_max, dtype", q_channel),
+	    "input, scales, zero_points, axis, quant_min, quant_max, dtype", DTYPES_FLOAT, q_channel),
 	ROW(QD("quantize_per_token.default"), QDK("quantize_per_token.out"), "TTTIIM>T",
-	    "input, scales, zero_points, quant_min, quant_max, dtype", q_token),
+	    "input, scales, zero_points, quant_min, quant_max, dtype", DTYPES_FLOAT, q_token),
 	ROW(QD("quantize_per_channel_group.default"), NULL, "TTTIIMI>T",
-	    "input, scales, zero_points, quant_min, quant_max, dtype, group_size", q_group),
+	    "input, scales, zero_points, quant_min, quant_max, dtype, group_size", DTYPES_FLOAT, q_group),
 	ROW(QD("dequantize_per_tensor.default"), QDK("dequantize_per_tensor.out"), "TDIIIMM>T",
-	    "input, scale, zero_point, quant_min, quant_max, dtype, out_dtype", dq_tensor),
+	    "input, scale, zero_point, quant_min, quant_max, dtype, out_dtype", STORED, dq_tensor),
 	ROW(QD("dequantize_per_tensor.tensor"), QDK("dequantize_per_tensor.Tensor_out"), "TTTIIMM>T",
-	    "input, scale, zero_point, quant_min, quant_max, dtype, out_dtype", dq_tensor),
+	    "input, scale, zero_point, quant_min, quant_max, dtype, out_dtype", STORED, dq_tensor),
 	ROW(QD("dequantize_per_channel.default"), QDK("dequantize_per_channel.out"), "TTtIIIMM>T",
-	    "input, scales, zero_points, axis, quant_min, quant_max, dtype, out_dtype", dq_channel),
+	    "input, scales, zero_points, axis, quant_min, quant_max, dtype, out_dtype", STORED, dq_channel),
 	ROW(QD("dequantize_per_token.default"), QDK("dequantize_per_token.out"), "TTTIIMM>T",
-	    "input, scales, zero_points, quant_min, quant_max, dtype, output_dtype", dq_token),
+	    "input, scales, zero_points, quant_min, quant_max, dtype, output_dtype", STORED, dq_token),
 	ROW(QD("dequantize_per_channel_group.default"), NULL, "TTtIIMIM>T",
-	    "input, scales, zero_points, quant_min, quant_max, dtype, group_size, output_dtype", dq_group),
+	    "input, scales, zero_points, quant_min, quant_max, dtype, group_size, output_dtype", STORED, dq_group),
 	ROW("torchao.quantize_affine.default", NULL, "TATtMss>T",
-	    "input, block_size, scale, zero_point, output_dtype, quant_min, quant_max", q_affine),
+	    "input, block_size, scale, zero_point, output_dtype, quant_min, quant_max", DTYPES_FLOAT, q_affine),
 	ROW("torchao.dequantize_affine.default", NULL, "TATtMssM>T",
-	    "input, block_size, scale, zero_point, input_dtype, quant_min, quant_max, output_dtype", dq_affine),
+	    "input, block_size, scale, zero_point, input_dtype, quant_min, quant_max, output_dtype", STORED, dq_affine),
 	{ 0 },
 };

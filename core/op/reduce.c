@@ -276,18 +276,16 @@ static bool marked_dims(struct call *c, bool *reduced, struct error *err)
 	return call_dims(c, dim, call_tensor(c, 0)->rank, reduced, err);
 }
 
-static bool shape_reduce(struct call *c, unsigned dtypes, enum dtype t, struct error *err)
+static bool shape_reduce(struct call *c, enum dtype t, struct error *err)
 {
 	bool reduced[MAX_RANK];
 	int keep = op_arg(c->op, "keepdim");
 
-	return call_dtype_in(c, 0, dtypes, err) && marked_dims(c, reduced, err) &&
+	return marked_dims(c, reduced, err) &&
 	       scan_reduced_type(c, reduced, keep >= 0 && call_bool(c, keep, false), t, c->out[0], err);
 }
 
-static call_fn sum_kernel;
-
-/* The dtype argument, if there is one, else integers are summed in i64. Complex numbers have a sum, and no product. */
+/* The dtype argument, if there is one, else integers are summed in i64. Complex numbers stay (and have no product). */
 static bool shape_sum(struct call *c, struct error *err)
 {
 	enum dtype t;
@@ -295,12 +293,12 @@ static bool shape_sum(struct call *c, struct error *err)
 	if (!call_check(c, err))
 		return false;
 	t = call_tensor(c, 0)->dtype;
-	if (dtype_in(t, DTYPES_COMPLEX) && c->op->kernel == sum_kernel)
-		return shape_reduce(c, DTYPES_COMPLEX, t, err);
+	if (dtype_in(t, DTYPES_COMPLEX))
+		return shape_reduce(c, t, err);
 	t = call_dtype(c, op_arg(c->op, "dtype"), dtype_is_float(t) ? t : DTYPE_I64);
 	if (!dtype_in(t, DTYPES_REALB))
 		return call_fail(c, err, "cannot sum to %s", dtype_name(t));
-	return shape_reduce(c, DTYPES_REALB, t, err);
+	return shape_reduce(c, t, err);
 }
 
 static bool shape_mean(struct call *c, struct error *err)
@@ -312,7 +310,7 @@ static bool shape_mean(struct call *c, struct error *err)
 	t = call_dtype(c, op_arg(c->op, "dtype"), call_tensor(c, 0)->dtype);
 	if (!dtype_is_float(t))
 		return call_fail(c, err, "the mean of %s is no fraction", dtype_name(t));
-	return shape_reduce(c, DTYPES_REALB, t, err);
+	return shape_reduce(c, t, err);
 }
 
 /* There must be something to choose from; the largest of all is -inf where there is nothing, as in stock kernels. */
@@ -326,7 +324,7 @@ static bool shape_extreme(struct call *c, struct error *err)
 	in = call_tensor(c, 0);
 	if (op_arg(c->op, "dim") >= 0 && in->rank && !reduced_numel(in, reduced))
 		return call_fail(c, err, "nothing to choose from: a reduced dimension has size 0");
-	return shape_reduce(c, DTYPES_REALB, in->dtype, err);
+	return shape_reduce(c, in->dtype, err);
 }
 
 /* u8 stays u8, everything else gives bool. An empty list of dimensions means none here. */
@@ -339,14 +337,14 @@ static bool shape_any(struct call *c, struct error *err)
 	t = call_tensor(c, 0)->dtype == DTYPE_U8 ? DTYPE_U8 : DTYPE_BOOL;
 	if (c->op->schema[1] == 'A' && call_has(c, 1) && !call_length(c, 1)) {
 		tensor_set_type(c->out[0], t, call_tensor(c, 0)->rank, call_tensor(c, 0)->size);
-		return call_dtype_in(c, 0, DTYPES_REALB, err);
+		return true;
 	}
-	return shape_reduce(c, DTYPES_REALB, t, err);
+	return shape_reduce(c, t, err);
 }
 
 static bool shape_var(struct call *c, struct error *err)
 {
-	if (!call_check(c, err) || !shape_reduce(c, DTYPES_FLOAT, call_tensor(c, 0)->dtype, err))
+	if (!call_check(c, err) || !shape_reduce(c, call_tensor(c, 0)->dtype, err))
 		return false;
 	if (c->nouts > 1)
 		tensor_set_like(c->out[1], c->out[0]);
@@ -433,28 +431,40 @@ static bool var_kernel(struct call *c, struct error *err)
 }
 
 const struct op op_reduce[] = {
-	{ "aten.amax.default", "aten::amax.out", "TAB>T", "self, dim, keepdim", 0, shape_extreme, max_kernel },
-	{ "aten.amin.default", "aten::amin.out", "TAB>T", "self, dim, keepdim", 0, shape_extreme, min_kernel },
-	{ "aten.any.default", "aten::any.all_out", "T>T", "self", 0, shape_any, any_kernel },
-	{ "aten.any.dim", "aten::any.out", "TIB>T", "self, dim, keepdim", 0, shape_any, any_kernel },
-	{ "aten.any.dims", "aten::any.dims_out", "TAB>T", "self, dim, keepdim", 0, shape_any, any_kernel },
-	{ "aten.argmax.default", "aten::argmax.out", "TiB>T", "self, dim, keepdim", 0, scan_argmax_shape, scan_argmax },
-	{ "aten.argmin.default", "aten::argmin.out", "TiB>T", "self, dim, keepdim", 0, scan_argmax_shape, scan_argmin },
-	{ "aten.cumsum.default", "aten::cumsum.out", "TIM>T", "self, dim, dtype", 0, scan_cumsum_shape, scan_cumsum },
-	{ "aten.max.default", "aten::max.unary_out", "T>T", "self", 0, shape_extreme, max_kernel },
-	{ "aten.max.dim", "aten::max.dim_max", "TIB>TT", "self, dim, keepdim", 0, scan_max_shape, scan_max },
-	{ "aten.mean.default", "aten::mean.dtype_out", "TM>T", "self, dtype", 0, shape_mean, mean_kernel },
-	{ "aten.mean.dim", "aten::mean.out", "TABM>T", "self, dim, keepdim, dtype", 0, shape_mean, mean_kernel },
-	{ "aten.min.default", "aten::min.unary_out", "T>T", "self", 0, shape_extreme, min_kernel },
-	{ "aten.min.dim", "aten::min.dim_min", "TIB>TT", "self, dim, keepdim", 0, scan_max_shape, scan_min },
-	{ "aten.prod.default", "aten::prod.out", "TM>T", "self, dtype", 0, shape_sum, prod_kernel },
-	{ "aten.prod.dim_int", "aten::prod.int_out", "TIBM>T", "self, dim, keepdim, dtype", 0, shape_sum, prod_kernel },
+	{ "aten.amax.default", "aten::amax.out", "TAB>T", "self, dim, keepdim", DTYPES_REALB, 0, shape_extreme,
+	  max_kernel },
+	{ "aten.amin.default", "aten::amin.out", "TAB>T", "self, dim, keepdim", DTYPES_REALB, 0, shape_extreme,
+	  min_kernel },
+	{ "aten.any.default", "aten::any.all_out", "T>T", "self", DTYPES_REALB, 0, shape_any, any_kernel },
+	{ "aten.any.dim", "aten::any.out", "TIB>T", "self, dim, keepdim", DTYPES_REALB, 0, shape_any, any_kernel },
+	{ "aten.any.dims", "aten::any.dims_out", "TAB>T", "self, dim, keepdim", DTYPES_REALB, 0, shape_any,
+	  any_kernel },
+	{ "aten.argmax.default", "aten::argmax.out", "TiB>T", "self, dim, keepdim", DTYPES_REAL, 0,
+	  scan_argmax_shape, scan_argmax },
+	{ "aten.argmin.default", "aten::argmin.out", "TiB>T", "self, dim, keepdim", DTYPES_REAL, 0,
+	  scan_argmax_shape, scan_argmin },
+	{ "aten.cumsum.default", "aten::cumsum.out", "TIM>T", "self, dim, dtype", DTYPES_REALB, 0,
+	  scan_cumsum_shape, scan_cumsum },
+	{ "aten.max.default", "aten::max.unary_out", "T>T", "self", DTYPES_REALB, 0, shape_extreme, max_kernel },
+	{ "aten.max.dim", "aten::max.dim_max", "TIB>TT", "self, dim, keepdim", DTYPES_REALB, 0, scan_max_shape,
+	  scan_max },
+	{ "aten.mean.default", "aten::mean.dtype_out", "TM>T", "self, dtype", DTYPES_REALB, 0, shape_mean,
+	  mean_kernel },
+	{ "aten.mean.dim", "aten::mean.out", "TABM>T", "self, dim, keepdim, dtype", DTYPES_REALB, 0, shape_mean,
+	  mean_kernel },
+	{ "aten.min.default", "aten::min.unary_out", "T>T", "self", DTYPES_REALB, 0, shape_extreme, min_kernel },
+	{ "aten.min.dim", "aten::min.dim_min", "TIB>TT", "self, dim, keepdim", DTYPES_REALB, 0, scan_max_shape,
+	  scan_min },
+	{ "aten.prod.default", "aten::prod.out", "TM>T", "self, dtype", DTYPES_REALB, 0, shape_sum, prod_kernel },
+	{ "aten.prod.dim_int", "aten::prod.int_out", "TIBM>T", "self, dim, keepdim, dtype", DTYPES_REALB, 0,
+	  shape_sum, prod_kernel },
 	{ "aten.sum.dim_IntList", "aten::sum.IntList_out", "TABM>T", "self, dim, keepdim, dtype",
-	  0, shape_sum, sum_kernel },
-	{ "aten.var.correction", "aten::var.correction_out", "TAsB>T", "self, dim, correction, keepdim",
+	  DTYPES_REALB | DTYPES_COMPLEX, 0, shape_sum, sum_kernel },
+	{ "aten.var.correction", "aten::var.correction_out", "TAsB>T", "self, dim, correction, keepdim", DTYPES_FLOAT,
 	  0, shape_var, var_kernel },
-	{ "aten.var.dim", "aten::var.out", "TABB>T", "self, dim, unbiased, keepdim", 0, shape_var, var_kernel },
+	{ "aten.var.dim", "aten::var.out", "TABB>T", "self, dim, unbiased, keepdim", DTYPES_FLOAT, 0, shape_var,
+	  var_kernel },
 	{ "aten.var_mean.correction", "aten::var_mean.correction_out", "TAsB>TT", "self, dim, correction, keepdim",
-	  0, shape_var, var_kernel },
+	  DTYPES_FLOAT, 0, shape_var, var_kernel },
 	{ 0 },
 };

@@ -16,9 +16,9 @@ static bool set_size(struct call *c, int64_t h, int64_t w, struct error *err)
 	return call_sizes_ok(c, out->dtype, out->rank, out->size, err);
 }
 
-static bool check_image(struct call *c, unsigned dtypes, struct error *err)
+static bool check_image(struct call *c, struct error *err)
 {
-	if (!call_check(c, err) || !call_dtype_in(c, 0, dtypes, err))
+	if (!call_check(c, err))
 		return false;
 	if (call_tensor(c, 0)->rank != 4)
 		return call_fail(c, err, "the input has rank %d, must have 4", call_tensor(c, 0)->rank);
@@ -63,7 +63,7 @@ static bool nearest_shape(struct call *c, struct error *err)
 {
 	int64_t hw[2];
 
-	return check_image(c, DTYPES_REAL, err) && target_size(c, 1, 2, hw, err) && set_size(c, hw[0], hw[1], err);
+	return check_image(c, err) && target_size(c, 1, 2, hw, err) && set_size(c, hw[0], hw[1], err);
 }
 
 static bool nearest_kernel(struct call *c, struct error *err)
@@ -99,7 +99,7 @@ static bool bilinear_shape(struct call *c, struct error *err)
 {
 	int64_t hw[2];
 
-	return check_image(c, DTYPES_REAL, err) && target_size(c, 1, 3, hw, err) && set_size(c, hw[0], hw[1], err);
+	return check_image(c, err) && target_size(c, 1, 3, hw, err) && set_size(c, hw[0], hw[1], err);
 }
 
 /* Where an output position lies between two input positions. */
@@ -178,7 +178,7 @@ static bool aa_shape(struct call *c, struct error *err)
 	int64_t size[MAX_RANK];
 	int n;
 
-	if (!check_image(c, DTYPES_REAL, err) || (n = call_ints(c, 1, size, err)) < 0)
+	if (!check_image(c, err) || (n = call_ints(c, 1, size, err)) < 0)
 		return false;
 	if (n != 2 || size[0] <= 0 || size[1] <= 0 || call_tensor(c, 0)->size[2] <= 0 || call_tensor(c, 0)->size[3] <= 0)
 		return call_fail(c, err, "the output size must be two positive numbers, the input must not be empty");
@@ -280,10 +280,10 @@ static bool aa_kernel(struct call *c, struct error *err)
 
 const struct op op_resize[] = {
 	{ "aten._upsample_bilinear2d_aa.default", "aten::_upsample_bilinear2d_aa.out", "TAB?" "?>T",
-	  "self, output_size, align_corners, scales_h, scales_w", 0, aa_shape, aa_kernel },
+	  "self, output_size, align_corners, scales_h, scales_w", DTYPES_REAL, 0, aa_shape, aa_kernel },
 	{ "aten.upsample_bilinear2d.vec", "aten::upsample_bilinear2d.vec_out", "TABF>T",
-	  "input, output_size, align_corners, scale_factors", 0, bilinear_shape, bilinear_kernel },
-	{ "aten.upsample_nearest2d.vec", "aten::upsample_nearest2d.vec_out", "TAF>T", "input, output_size, scale_factors", 0,
-	  nearest_shape, nearest_kernel },
+	  "input, output_size, align_corners, scale_factors", DTYPES_REAL, 0, bilinear_shape, bilinear_kernel },
+	{ "aten.upsample_nearest2d.vec", "aten::upsample_nearest2d.vec_out", "TAF>T",
+	  "input, output_size, scale_factors", DTYPES_REAL, 0, nearest_shape, nearest_kernel },
 	{ 0 },
 };

@@ -276,7 +276,7 @@ static bool item_shape(struct call *c, struct error *err)
 {
 	const struct tensor *t;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REALB, err))
+	if (!call_check(c, err))
 		return false;
 	t = call_tensor(c, 0);
 	if (!tensor_numel(t))
@@ -294,18 +294,20 @@ static bool item_kernel(struct call *c, struct error *err)
 }
 
 #define PRIM(name, schema, args, shape, kernel) \
-	{ "executorch_prim." name, "executorch_prim::" name, schema, args, 0, shape, kernel }
+	{ "executorch_prim." name, "executorch_prim::" name, schema, args, 0, 0, shape, kernel }
 
 const struct op op_scalar[] = {
-	{ "aten._local_scalar_dense.default", "aten::_local_scalar_dense", "T>N", "self", 0, item_shape, item_kernel },
-	{ "aten.sym_numel.default", "aten::sym_numel", "T>N", "self", 0, to_int_shape, sym_numel_kernel },
-	{ "aten.sym_size.int", "aten::sym_size.int", "TI>N", "self, dim", 0, sym_size_shape, sym_size_kernel },
+	{ "aten._local_scalar_dense.default", "aten::_local_scalar_dense", "T>N", "self", DTYPES_REALB, 0,
+	  item_shape, item_kernel },
+	{ "aten.sym_numel.default", "aten::sym_numel", "T>N", "self", DTYPES_ANY, 0, to_int_shape, sym_numel_kernel },
+	{ "aten.sym_size.int", "aten::sym_size.int", "TI>N", "self, dim", DTYPES_ANY, 0, sym_size_shape,
+	  sym_size_kernel },
 	PRIM("add.Scalar", "SS>N", "a, b", number_shape, add_kernel),
 	PRIM("ceil.Scalar", "S>N", "a", rounding_shape, ceil_kernel),
 	PRIM("eq.Scalar", "SS>N", "a, b", compare_shape, eq_kernel),
 	/* writes element `index` of a tensor that grows; only ever inside control flow, which we do not run */
 	{ "executorch_prim.et_copy_index.tensor", "executorch_prim::et_copy_index.tensor", "TTI>",
-	  "copy_to, copy_from, index", OP_MUTATES | OP_OPAQUE, NULL, NULL },
+	  "copy_to, copy_from, index", DTYPES_ANY, OP_MUTATES | OP_OPAQUE, NULL, NULL },
 	PRIM("floordiv.Scalar", "SS>N", "a, b", number_shape, floordiv_kernel),
 	PRIM("floordiv.int", "II>N", "a, b", int_shape, floordiv_int_kernel),
 	PRIM("ge.Scalar", "SS>N", "a, b", compare_shape, ge_kernel),

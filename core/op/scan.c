@@ -228,13 +228,13 @@ static bool choose(struct call *c, const struct chooser *f, struct tensor *index
 	return true;
 }
 
-static bool choose_shape(struct call *c, unsigned dtypes, struct tensor *out, enum dtype t, struct error *err)
+static bool choose_shape(struct call *c, struct tensor *out, enum dtype t, struct error *err)
 {
 	const struct tensor *in = call_tensor(c, 0);
 	bool reduced[MAX_RANK];
 	int64_t n = 1;
 
-	if (!call_dtype_in(c, 0, dtypes, err) || !call_dims(c, 1, in->rank, reduced, err))
+	if (!call_dims(c, 1, in->rank, reduced, err))
 		return false;
 	for (int d = 0; d < in->rank; d++)
 		n *= reduced[d] ? in->size[d] : 1;
@@ -245,7 +245,7 @@ static bool choose_shape(struct call *c, unsigned dtypes, struct tensor *out, en
 
 bool scan_argmax_shape(struct call *c, struct error *err)
 {
-	return call_check(c, err) && choose_shape(c, DTYPES_REAL, c->out[0], DTYPE_I64, err);
+	return call_check(c, err) && choose_shape(c, c->out[0], DTYPE_I64, err);
 }
 
 bool scan_argmax(struct call *c, struct error *err)
@@ -260,8 +260,8 @@ bool scan_argmin(struct call *c, struct error *err)
 
 bool scan_max_shape(struct call *c, struct error *err)
 {
-	return call_check(c, err) && choose_shape(c, DTYPES_REALB, c->out[0], call_tensor(c, 0)->dtype, err) &&
-	       choose_shape(c, DTYPES_REALB, c->out[1], DTYPE_I64, err);
+	return call_check(c, err) && choose_shape(c, c->out[0], call_tensor(c, 0)->dtype, err) &&
+	       choose_shape(c, c->out[1], DTYPE_I64, err);
 }
 
 bool scan_max(struct call *c, struct error *err)
@@ -282,7 +282,7 @@ bool scan_cumsum_shape(struct call *c, struct error *err)
 	enum dtype t;
 	int d;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REALB, err))
+	if (!call_check(c, err))
 		return false;
 	in = call_tensor(c, 0);
 	t = call_dtype(c, 2, dtype_is_float(in->dtype) ? in->dtype : DTYPE_I64);

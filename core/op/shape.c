@@ -12,7 +12,7 @@ static bool repeat_shape(struct call *c, struct error *err)
 	int n, more, rank = 0;
 	const struct tensor *in;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_ALL, err) || (n = call_ints(c, 1, size, err)) < 0)
+	if (!call_check(c, err) || (n = call_ints(c, 1, size, err)) < 0)
 		return false;
 	in = call_tensor(c, 0);
 	more = n - in->rank;
@@ -67,8 +67,7 @@ static bool flip_shape(struct call *c, struct error *err)
 {
 	bool marked[MAX_RANK];
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_ALL, err) ||
-	    !call_dims(c, 1, call_tensor(c, 0)->rank, marked, err))
+	if (!call_check(c, err) || !call_dims(c, 1, call_tensor(c, 0)->rank, marked, err))
 		return false;
 	tensor_set_like(c->out[0], call_tensor(c, 0));
 	return true;
@@ -96,7 +95,7 @@ static bool roll_shape(struct call *c, struct error *err)
 	int n, m;
 	const struct tensor *in;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_ALL, err))
+	if (!call_check(c, err))
 		return false;
 	in = call_tensor(c, 0);
 	if ((n = call_ints(c, 1, shifts, err)) < 0 || (m = call_ints(c, 2, dims, err)) < 0)
@@ -153,7 +152,7 @@ static bool roll_kernel(struct call *c, struct error *err)
 
 static bool tril_shape(struct call *c, struct error *err)
 {
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REALB, err))
+	if (!call_check(c, err))
 		return false;
 	if (call_tensor(c, 0)->rank < 2)
 		return call_fail(c, err, "rank is %d, at least 2 is needed", call_tensor(c, 0)->rank);
@@ -186,7 +185,7 @@ static bool pixel_shape(struct call *c, bool unshuffle, struct error *err)
 	int64_t size[MAX_RANK], r, *last;
 	const struct tensor *in;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_ALL, err) || !call_known(c, 1, err))
+	if (!call_check(c, err) || !call_known(c, 1, err))
 		return false;
 	in = call_tensor(c, 0);
 	r = call_int(c, 1, 0);
@@ -295,7 +294,7 @@ static bool to_shape(struct call *c, struct error *err)
 {
 	int dtype = op_arg(c->op, "dtype");
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_ALL, err))
+	if (!call_check(c, err))
 		return false;
 	tensor_set_like(c->out[0], call_tensor(c, 0));
 	c->out[0]->dtype = call_dtype(c, dtype, c->out[0]->dtype);
@@ -316,7 +315,7 @@ static bool copy_check(struct call *c, struct error *err)
 {
 	const struct tensor *self, *src;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_ALL, err) || !call_dtype_in(c, 1, DTYPES_ALL, err))
+	if (!call_check(c, err) || !call_dtype_in(c, 1, DTYPES_ALL, err))
 		return false;
 	self = call_tensor(c, 0);
 	src = call_tensor(c, 1);
@@ -351,22 +350,26 @@ static bool copy_inplace_kernel(struct call *c, struct error *err)
 
 #define TO "self, dtype, layout, device, pin_memory, non_blocking, "
 const struct op op_shape[] = {
-	{ "aten._to_copy.default", "aten::_to_copy.out", "TMMMbBM>T", TO "memory_format", 0, to_shape, to_kernel },
-	{ "aten.clone.default", "aten::clone.out", "TM>T", "self, memory_format", 0, to_shape, to_kernel },
-	{ "aten.copy.default", "aten::copy.out", "TTB>T", "self, src, non_blocking", 0, copy_shape, copy_kernel },
-	{ "aten.copy_.default", "aten::copy_", "TTB>", "self, src, non_blocking",
+	{ "aten._to_copy.default", "aten::_to_copy.out", "TMMMbBM>T", TO "memory_format", DTYPES_ALL, 0, to_shape,
+	  to_kernel },
+	{ "aten.clone.default", "aten::clone.out", "TM>T", "self, memory_format", DTYPES_ALL, 0, to_shape, to_kernel },
+	{ "aten.copy.default", "aten::copy.out", "TTB>T", "self, src, non_blocking", DTYPES_ALL, 0, copy_shape,
+	  copy_kernel },
+	{ "aten.copy_.default", "aten::copy_", "TTB>", "self, src, non_blocking", DTYPES_ALL,
 	  OP_MUTATES, copy_check, copy_inplace_kernel },
-	{ "aten.flip.default", "aten::flip.out", "TA>T", "self, dims", 0, flip_shape, flip_kernel },
-	{ "aten.pixel_shuffle.default", "aten::pixel_shuffle.out", "TI>T", "self, upscale_factor",
+	{ "aten.flip.default", "aten::flip.out", "TA>T", "self, dims", DTYPES_ALL, 0, flip_shape, flip_kernel },
+	{ "aten.pixel_shuffle.default", "aten::pixel_shuffle.out", "TI>T", "self, upscale_factor", DTYPES_ALL,
 	  0, pixel_shuffle_shape, pixel_shuffle_kernel },
-	{ "aten.pixel_unshuffle.default", "aten::pixel_unshuffle.out", "TI>T", "self, downscale_factor",
+	{ "aten.pixel_unshuffle.default", "aten::pixel_unshuffle.out", "TI>T", "self, downscale_factor", DTYPES_ALL,
 	  0, pixel_unshuffle_shape, pixel_unshuffle_kernel },
-	{ "aten.repeat.default", "aten::repeat.out", "TA>T", "self, repeats", 0, repeat_shape, repeat_kernel },
-	{ "aten.roll.default", "aten::roll.out", "TAA>T", "self, shifts, dims", 0, roll_shape, roll_kernel },
-	{ "aten.tril.default", "aten::tril.out", "TI>T", "self, diagonal", 0, tril_shape, tril_kernel },
+	{ "aten.repeat.default", "aten::repeat.out", "TA>T", "self, repeats", DTYPES_ALL, 0, repeat_shape,
+	  repeat_kernel },
+	{ "aten.roll.default", "aten::roll.out", "TAA>T", "self, shifts, dims", DTYPES_ALL, 0, roll_shape,
+	  roll_kernel },
+	{ "aten.tril.default", "aten::tril.out", "TI>T", "self, diagonal", DTYPES_REALB, 0, tril_shape, tril_kernel },
 	{ "dim_order_ops._clone_dim_order.default", "dim_order_ops::_clone_dim_order.out", "TBA>T",
-	  "self, non_blocking, dim_order", 0, to_shape, to_kernel },
+	  "self, non_blocking, dim_order", DTYPES_ALL, 0, to_shape, to_kernel },
 	{ "dim_order_ops._to_dim_order_copy.default", "dim_order_ops::_to_dim_order_copy.out", "TMMMbBA>T",
-	  TO "dim_order", 0, to_shape, to_kernel },
+	  TO "dim_order", DTYPES_ALL, 0, to_shape, to_kernel },
 	{ 0 },
 };

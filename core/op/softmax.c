@@ -13,7 +13,7 @@ static bool softmax_shape(struct call *c, struct error *err)
 {
 	int dim;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_FLOAT, err) || !call_image_order(c, 0, err) ||
+	if (!call_check(c, err) || !call_image_order(c, 0, err) ||
 	    !call_dim(c, 1, call_tensor(c, 0)->rank, &dim, err))
 		return false;
 	if (call_bool(c, 2, false))
@@ -171,8 +171,9 @@ static bool log_softmax_kernel(struct call *c, struct error *err)
 }
 
 const struct op op_softmax[] = {
-	{ "aten._log_softmax.default", "aten::_log_softmax.out", "TIB>T", "self, dim, half_to_float", 0, softmax_shape,
-	  log_softmax_kernel },
-	{ "aten._softmax.default", "aten::_softmax.out", "TIB>T", "self, dim, half_to_float", 0, softmax_shape, softmax_kernel },
+	{ "aten._log_softmax.default", "aten::_log_softmax.out", "TIB>T", "self, dim, half_to_float", DTYPES_FLOAT,
+	  0, softmax_shape, log_softmax_kernel },
+	{ "aten._softmax.default", "aten::_softmax.out", "TIB>T", "self, dim, half_to_float", DTYPES_FLOAT, 0,
+	  softmax_shape, softmax_kernel },
 	{ 0 },
 };

@@ -214,7 +214,7 @@ static bool topk_shape(struct call *c, struct error *err)
 	const struct tensor *self;
 	int d;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REAL, err) || !call_known(c, 1, err) ||
+	if (!call_check(c, err) || !call_known(c, 1, err) ||
 	    !call_dim(c, 2, call_tensor(c, 0)->rank, &d, err))
 		return false;
 	self = call_tensor(c, 0);
@@ -240,8 +240,7 @@ static bool sort_shape(struct call *c, struct error *err)
 {
 	int d;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REALB, err) ||
-	    !call_dim(c, op_arg(c->op, "dim"), call_tensor(c, 0)->rank, &d, err))
+	if (!call_check(c, err) || !call_dim(c, op_arg(c->op, "dim"), call_tensor(c, 0)->rank, &d, err))
 		return false;
 	tensor_set_like(c->out[0], call_tensor(c, 0));
 	tensor_set_like(c->out[1], call_tensor(c, 0));
@@ -255,10 +254,11 @@ static bool sort_kernel(struct call *c, struct error *err)
 }
 
 const struct op op_sort[] = {
-	{ "aten.sort.default", "aten::sort.values", "TIB>TT", "self, dim, descending", 0, sort_shape, sort_kernel },
-	{ "aten.sort.stable", "aten::sort.values_stable", "TbIB>TT", "self, stable, dim, descending",
+	{ "aten.sort.default", "aten::sort.values", "TIB>TT", "self, dim, descending", DTYPES_REALB, 0, sort_shape,
+	  sort_kernel },
+	{ "aten.sort.stable", "aten::sort.values_stable", "TbIB>TT", "self, stable, dim, descending", DTYPES_REALB,
 	  0, sort_shape, sort_kernel },
-	{ "aten.topk.default", "aten::topk.values", "TIIBB>TT", "self, k, dim, largest, sorted",
+	{ "aten.topk.default", "aten::topk.values", "TIIBB>TT", "self, k, dim, largest, sorted", DTYPES_REAL,
 	  0, topk_shape, topk_kernel },
 	{ 0 },
 };

@@ -8,17 +8,12 @@
 
 /* Shapes */
 
-static bool like_self(struct call *c, unsigned dtypes, struct error *err)
+static bool shape_same(struct call *c, struct error *err)
 {
-	if (!call_check(c, err) || !call_dtype_in(c, 0, dtypes, err))
+	if (!call_check(c, err))
 		return false;
 	tensor_set_like(c->out[0], call_tensor(c, 0));
 	return true;
-}
-
-static bool shape_real(struct call *c, struct error *err)
-{
-	return like_self(c, DTYPES_REAL, err);
 }
 
 /* The absolute value of a complex number is real. */
@@ -26,36 +21,16 @@ static bool shape_abs(struct call *c, struct error *err)
 {
 	static const enum dtype part[] = { DTYPE_F16, DTYPE_F32, DTYPE_F64 };
 
-	if (!like_self(c, DTYPES_REAL | DTYPES_COMPLEX, err))
+	if (!shape_same(c, err))
 		return false;
 	if (dtype_in(c->out[0]->dtype, DTYPES_COMPLEX))
 		c->out[0]->dtype = part[c->out[0]->dtype - DTYPE_C32];
 	return true;
 }
 
-static bool shape_complex(struct call *c, struct error *err)
-{
-	return like_self(c, DTYPES_COMPLEX, err);
-}
-
-static bool shape_realb(struct call *c, struct error *err)
-{
-	return like_self(c, DTYPES_REALB, err);
-}
-
-static bool shape_float(struct call *c, struct error *err)
-{
-	return like_self(c, DTYPES_FLOAT, err);
-}
-
-static bool shape_intb(struct call *c, struct error *err)
-{
-	return like_self(c, DTYPES_INTB, err);
-}
-
 static bool shape_to_float(struct call *c, struct error *err)
 {
-	if (!like_self(c, DTYPES_REALB, err))
+	if (!shape_same(c, err))
 		return false;
 	c->out[0]->dtype = dtype_float(c->out[0]->dtype);
 	return true;
@@ -63,7 +38,7 @@ static bool shape_to_float(struct call *c, struct error *err)
 
 static bool shape_to_bool(struct call *c, struct error *err)
 {
-	if (!like_self(c, DTYPES_REALB, err))
+	if (!shape_same(c, err))
 		return false;
 	c->out[0]->dtype = DTYPE_BOOL;
 	return true;
@@ -71,20 +46,20 @@ static bool shape_to_bool(struct call *c, struct error *err)
 
 static bool shape_hardtanh(struct call *c, struct error *err)
 {
-	return like_self(c, DTYPES_REAL, err) && call_fits(c, 1, c->out[0]->dtype, err) &&
+	return shape_same(c, err) && call_fits(c, 1, c->out[0]->dtype, err) &&
 	       call_fits(c, 2, c->out[0]->dtype, err);
 }
 
 static bool shape_leaky_relu(struct call *c, struct error *err)
 {
-	return like_self(c, DTYPES_FLOAT, err) && call_fits(c, 1, c->out[0]->dtype, err);
+	return shape_same(c, err) && call_fits(c, 1, c->out[0]->dtype, err);
 }
 
 static bool shape_gelu(struct call *c, struct error *err)
 {
 	const char *how = call_string(c, 1);
 
-	return like_self(c, DTYPES_FLOAT, err) &&
+	return shape_same(c, err) &&
 	       (!strcmp(how, "none") || !strcmp(how, "tanh") ||
 		call_fail(c, err, "approximate is \"%s\", not none or tanh", how));
 }
@@ -93,7 +68,7 @@ static bool shape_glu(struct call *c, struct error *err)
 {
 	int d;
 
-	if (!like_self(c, DTYPES_FLOAT, err) || !call_dim(c, 1, call_tensor(c, 0)->rank, &d, err))
+	if (!shape_same(c, err) || !call_dim(c, 1, call_tensor(c, 0)->rank, &d, err))
 		return false;
 	if (!c->out[0]->rank || c->out[0]->size[d] % 2)
 		return call_fail(c, err, "dimension %d cannot be halved", d);
@@ -313,56 +288,58 @@ static bool glu_kernel(struct call *c, struct error *err)
 	return true;
 }
 
-#define ROW_OF(name, shape) \
-	{ "aten." #name ".default", "aten::" #name ".out", "T>T", "self", OP_ELEMENTWISE, shape, name##_kernel }
+#define ROW_OF(name, dtypes, shape) \
+	{ "aten." #name ".default", "aten::" #name ".out", "T>T", "self", dtypes, OP_ELEMENTWISE, shape, name##_kernel }
 
 const struct op op_unary[] = {
-	{ "aten._conj_physical.default", "aten::_conj_physical.out", "T>T", "self", OP_ELEMENTWISE, shape_complex,
-	  conj_kernel },
-	ROW_OF(abs, shape_abs),
-	ROW_OF(acos, shape_to_float),
-	ROW_OF(acosh, shape_to_float),
-	ROW_OF(asin, shape_to_float),
-	ROW_OF(asinh, shape_to_float),
-	ROW_OF(atan, shape_to_float),
-	ROW_OF(atanh, shape_to_float),
-	ROW_OF(bitwise_not, shape_intb),
-	ROW_OF(ceil, shape_real),
-	ROW_OF(cos, shape_to_float),
-	ROW_OF(cosh, shape_to_float),
-	{ "aten.elu.default", "aten::elu.out", "TSSS>T", "self, alpha, scale, input_scale",
-	  OP_ELEMENTWISE, shape_float, elu_kernel },
-	ROW_OF(erf, shape_to_float),
-	ROW_OF(exp, shape_to_float),
-	ROW_OF(expm1, shape_to_float),
-	ROW_OF(floor, shape_real),
-	{ "aten.gelu.default", "aten::gelu.out", "TZ>T", "self, approximate", OP_ELEMENTWISE, shape_gelu, gelu_kernel },
-	{ "aten.glu.default", "aten::glu.out", "TI>T", "self, dim", 0, shape_glu, glu_kernel },
-	{ "aten.hardswish.default", NULL, "T>T", "self", OP_ELEMENTWISE, shape_float, hardswish_kernel },
-	{ "aten.hardtanh.default", "aten::hardtanh.out", "TSS>T", "self, min_val, max_val",
+	{ "aten._conj_physical.default", "aten::_conj_physical.out", "T>T", "self", DTYPES_COMPLEX, OP_ELEMENTWISE,
+	  shape_same, conj_kernel },
+	ROW_OF(abs, DTYPES_REAL | DTYPES_COMPLEX, shape_abs),
+	ROW_OF(acos, DTYPES_REALB, shape_to_float),
+	ROW_OF(acosh, DTYPES_REALB, shape_to_float),
+	ROW_OF(asin, DTYPES_REALB, shape_to_float),
+	ROW_OF(asinh, DTYPES_REALB, shape_to_float),
+	ROW_OF(atan, DTYPES_REALB, shape_to_float),
+	ROW_OF(atanh, DTYPES_REALB, shape_to_float),
+	ROW_OF(bitwise_not, DTYPES_INTB, shape_same),
+	ROW_OF(ceil, DTYPES_REAL, shape_same),
+	ROW_OF(cos, DTYPES_REALB, shape_to_float),
+	ROW_OF(cosh, DTYPES_REALB, shape_to_float),
+	{ "aten.elu.default", "aten::elu.out", "TSSS>T", "self, alpha, scale, input_scale", DTYPES_FLOAT,
+	  OP_ELEMENTWISE, shape_same, elu_kernel },
+	ROW_OF(erf, DTYPES_REALB, shape_to_float),
+	ROW_OF(exp, DTYPES_REALB, shape_to_float),
+	ROW_OF(expm1, DTYPES_REALB, shape_to_float),
+	ROW_OF(floor, DTYPES_REAL, shape_same),
+	{ "aten.gelu.default", "aten::gelu.out", "TZ>T", "self, approximate", DTYPES_FLOAT, OP_ELEMENTWISE,
+	  shape_gelu, gelu_kernel },
+	{ "aten.glu.default", "aten::glu.out", "TI>T", "self, dim", DTYPES_FLOAT, 0, shape_glu, glu_kernel },
+	{ "aten.hardswish.default", NULL, "T>T", "self", DTYPES_FLOAT, OP_ELEMENTWISE, shape_same, hardswish_kernel },
+	{ "aten.hardtanh.default", "aten::hardtanh.out", "TSS>T", "self, min_val, max_val", DTYPES_REAL,
 	  OP_ELEMENTWISE, shape_hardtanh, hardtanh_kernel },
-	ROW_OF(isinf, shape_to_bool),
-	ROW_OF(isnan, shape_to_bool),
-	{ "aten.leaky_relu.default", "aten::leaky_relu.out", "TS>T", "self, negative_slope",
+	ROW_OF(isinf, DTYPES_REALB, shape_to_bool),
+	ROW_OF(isnan, DTYPES_REALB, shape_to_bool),
+	{ "aten.leaky_relu.default", "aten::leaky_relu.out", "TS>T", "self, negative_slope", DTYPES_FLOAT,
 	  OP_ELEMENTWISE, shape_leaky_relu, leaky_relu_kernel },
-	ROW_OF(log, shape_to_float),
-	ROW_OF(log10, shape_to_float),
-	ROW_OF(log1p, shape_to_float),
-	ROW_OF(log2, shape_to_float),
-	ROW_OF(logical_not, shape_to_bool),
-	{ "aten.logit.default", "aten::logit.out", "T?>T", "self, eps", OP_ELEMENTWISE, shape_to_float, logit_kernel },
-	ROW_OF(neg, shape_real),
-	ROW_OF(reciprocal, shape_to_float),
-	ROW_OF(relu, shape_real),
-	ROW_OF(round, shape_real),
-	ROW_OF(rsqrt, shape_to_float),
-	ROW_OF(sigmoid, shape_to_float),
-	ROW_OF(sign, shape_realb),
-	ROW_OF(sin, shape_to_float),
-	ROW_OF(sinh, shape_to_float),
-	ROW_OF(sqrt, shape_to_float),
-	ROW_OF(tan, shape_to_float),
-	ROW_OF(tanh, shape_to_float),
-	ROW_OF(trunc, shape_real),
+	ROW_OF(log, DTYPES_REALB, shape_to_float),
+	ROW_OF(log10, DTYPES_REALB, shape_to_float),
+	ROW_OF(log1p, DTYPES_REALB, shape_to_float),
+	ROW_OF(log2, DTYPES_REALB, shape_to_float),
+	ROW_OF(logical_not, DTYPES_REALB, shape_to_bool),
+	{ "aten.logit.default", "aten::logit.out", "T?>T", "self, eps", DTYPES_REALB, OP_ELEMENTWISE,
+	  shape_to_float, logit_kernel },
+	ROW_OF(neg, DTYPES_REAL, shape_same),
+	ROW_OF(reciprocal, DTYPES_REALB, shape_to_float),
+	ROW_OF(relu, DTYPES_REAL, shape_same),
+	ROW_OF(round, DTYPES_REAL, shape_same),
+	ROW_OF(rsqrt, DTYPES_REALB, shape_to_float),
+	ROW_OF(sigmoid, DTYPES_REALB, shape_to_float),
+	ROW_OF(sign, DTYPES_REALB, shape_same),
+	ROW_OF(sin, DTYPES_REALB, shape_to_float),
+	ROW_OF(sinh, DTYPES_REALB, shape_to_float),
+	ROW_OF(sqrt, DTYPES_REALB, shape_to_float),
+	ROW_OF(tan, DTYPES_REALB, shape_to_float),
+	ROW_OF(tanh, DTYPES_REALB, shape_to_float),
+	ROW_OF(trunc, DTYPES_REAL, shape_same),
 	{ 0 },
 };

@@ -291,8 +291,6 @@ static bool view_as_real(const struct call *c, struct tensor *v, struct error *e
 {
 	static const enum dtype part[] = { DTYPE_F16, DTYPE_F32, DTYPE_F64 };
 
-	if (!dtype_in(v->dtype, DTYPES_COMPLEX))
-		return call_fail(c, err, "self is %s, not complex", dtype_name(v->dtype));
 	v->dtype = part[v->dtype - DTYPE_C32];
 	for (int d = 0; d < v->rank; d++)
 		v->stride[d] *= 2;
@@ -421,7 +419,7 @@ static bool scatter_shape(struct call *c, view_fn *view, struct error *err)
 	const struct tensor *src;
 	struct tensor v;
 
-	if (!call_check(c, err) || !call_dtype_in(c, 0, DTYPES_REALB, err) || !call_dtype_in(c, 1, DTYPES_REALB, err))
+	if (!call_check(c, err) || !call_dtype_in(c, 1, DTYPES_REALB, err))
 		return false;
 	v = *call_tensor(c, 0);
 	src = call_tensor(c, 1);
@@ -465,47 +463,49 @@ static bool select_scatter_kernel(struct call *c, struct error *err)
 }
 
 const struct op op_view[] = {
-	{ "aten.alias_copy.default", "aten::alias_copy.out", "T>T", "self", OP_VIEW, same_shape, same_kernel },
-	{ "aten.as_strided_copy.default", "aten::as_strided_copy.out", "TAAi>T", "self, size, stride, storage_offset",
-	  0, as_strided_shape, as_strided_kernel },
-	{ "aten.detach_copy.default", "aten::detach_copy.out", "T>T", "self", OP_VIEW, same_shape, same_kernel },
-	{ "aten.diagonal_copy.default", "aten::diagonal_copy.out", "TIII>T", "self, offset, dim1, dim2",
+	{ "aten.alias_copy.default", "aten::alias_copy.out", "T>T", "self", DTYPES_ANY, OP_VIEW, same_shape,
+	  same_kernel },
+	{ "aten.as_strided_copy.default", "aten::as_strided_copy.out", "TAAi>T",
+	  "self, size, stride, storage_offset", DTYPES_ANY, 0, as_strided_shape, as_strided_kernel },
+	{ "aten.detach_copy.default", "aten::detach_copy.out", "T>T", "self", DTYPES_ANY, OP_VIEW, same_shape,
+	  same_kernel },
+	{ "aten.diagonal_copy.default", "aten::diagonal_copy.out", "TIII>T", "self, offset, dim1, dim2", DTYPES_ANY,
 	  0, diagonal_shape, diagonal_kernel },
-	{ "aten.expand_copy.default", "aten::expand_copy.out", "TAB>T", "self, size, implicit",
+	{ "aten.expand_copy.default", "aten::expand_copy.out", "TAB>T", "self, size, implicit", DTYPES_ANY,
 	  0, expand_shape, expand_kernel },
-	{ "aten.lift_fresh_copy.default", "aten::lift_fresh_copy.out", "T>T", "self",
+	{ "aten.lift_fresh_copy.default", "aten::lift_fresh_copy.out", "T>T", "self", DTYPES_ANY,
 	  OP_VIEW, same_shape, same_kernel },
-	{ "aten.narrow_copy.default", "aten::narrow_copy.out", "TIII>T", "self, dim, start, length",
+	{ "aten.narrow_copy.default", "aten::narrow_copy.out", "TIII>T", "self, dim, start, length", DTYPES_ANY,
 	  0, narrow_shape, narrow_kernel },
-	{ "aten.permute_copy.default", "aten::permute_copy.out", "TA>T", "self, dims",
+	{ "aten.permute_copy.default", "aten::permute_copy.out", "TA>T", "self, dims", DTYPES_ANY,
 	  0, permute_shape, permute_kernel },
-	{ "aten.select_copy.int", "aten::select_copy.int_out", "TII>T", "self, dim, index",
+	{ "aten.select_copy.int", "aten::select_copy.int_out", "TII>T", "self, dim, index", DTYPES_ANY,
 	  0, select_shape, select_kernel },
-	{ "aten.select_scatter.default", "aten::select_scatter.out", "TTII>T", "self, src, dim, index",
+	{ "aten.select_scatter.default", "aten::select_scatter.out", "TTII>T", "self, src, dim, index", DTYPES_REALB,
 	  0, select_scatter_shape, select_scatter_kernel },
-	{ "aten.slice_copy.Tensor", "aten::slice_copy.Tensor_out", "TIiiI>T", "self, dim, start, end, step",
+	{ "aten.slice_copy.Tensor", "aten::slice_copy.Tensor_out", "TIiiI>T", "self, dim, start, end, step", DTYPES_ANY,
 	  0, slice_shape, slice_kernel },
 	{ "aten.slice_scatter.default", "aten::slice_scatter.out", "TTIiiI>T",
-	  "self, src, dim, start, end, step", 0, slice_scatter_shape, slice_scatter_kernel },
-	{ "aten.squeeze_copy.dim", "aten::squeeze_copy.dim_out", "TI>T", "self, dim",
+	  "self, src, dim, start, end, step", DTYPES_REALB, 0, slice_scatter_shape, slice_scatter_kernel },
+	{ "aten.squeeze_copy.dim", "aten::squeeze_copy.dim_out", "TI>T", "self, dim", DTYPES_ANY,
 	  OP_VIEW, squeeze_shape, squeeze_kernel },
-	{ "aten.squeeze_copy.dims", "aten::squeeze_copy.dims_out", "TA>T", "self, dim",
+	{ "aten.squeeze_copy.dims", "aten::squeeze_copy.dims_out", "TA>T", "self, dim", DTYPES_ANY,
 	  OP_VIEW, squeeze_shape, squeeze_kernel },
-	{ "aten.t_copy.default", "aten::t_copy.out", "T>T", "self", 0, t_shape, t_kernel },
-	{ "aten.transpose_copy.int", "aten::transpose_copy.int_out", "TII>T", "self, dim0, dim1",
+	{ "aten.t_copy.default", "aten::t_copy.out", "T>T", "self", DTYPES_ANY, 0, t_shape, t_kernel },
+	{ "aten.transpose_copy.int", "aten::transpose_copy.int_out", "TII>T", "self, dim0, dim1", DTYPES_ANY,
 	  0, transpose_shape, transpose_kernel },
-	{ "aten.unfold_copy.default", "aten::unfold_copy.out", "TIII>T", "self, dimension, size, step",
+	{ "aten.unfold_copy.default", "aten::unfold_copy.out", "TIII>T", "self, dimension, size, step", DTYPES_ANY,
 	  0, unfold_shape, unfold_kernel },
-	{ "aten.unsqueeze_copy.default", "aten::unsqueeze_copy.out", "TI>T", "self, dim",
+	{ "aten.unsqueeze_copy.default", "aten::unsqueeze_copy.out", "TI>T", "self, dim", DTYPES_ANY,
 	  OP_VIEW, unsqueeze_shape, unsqueeze_kernel },
-	{ "aten.view_as_real_copy.default", "aten::view_as_real_copy.out", "T>T", "self",
+	{ "aten.view_as_real_copy.default", "aten::view_as_real_copy.out", "T>T", "self", DTYPES_COMPLEX,
 	  0, as_real_shape, as_real_kernel },
-	{ "aten.view_copy.default", "aten::view_copy.out", "TA>T", "self, size",
+	{ "aten.view_copy.default", "aten::view_copy.out", "TA>T", "self, size", DTYPES_ANY,
 	  OP_VIEW, view_copy_shape, view_copy_kernel },
 	/* to and from other devices; there are none here, so these are shown and never run */
-	{ "et_copy._d2h_copy.default", "et_copy::_d2h_copy.out", "T>T", "self", 0, same_shape, NULL },
-	{ "et_copy._h2d_copy.default", "et_copy::_h2d_copy.out", "T>T", "self", 0, same_shape, NULL },
-	{ "executorch_prim.et_view.default", "executorch_prim::et_view.default", "TA>T", "self, size",
+	{ "et_copy._d2h_copy.default", "et_copy::_d2h_copy.out", "T>T", "self", DTYPES_ANY, 0, same_shape, NULL },
+	{ "et_copy._h2d_copy.default", "et_copy::_h2d_copy.out", "T>T", "self", DTYPES_ANY, 0, same_shape, NULL },
+	{ "executorch_prim.et_view.default", "executorch_prim::et_view.default", "TA>T", "self, size", DTYPES_ANY,
 	  OP_VIEW, view_copy_shape, view_copy_kernel },
 	{ 0 },
 };
