@@ -538,8 +538,70 @@ static int linears_of_varying_rows(int rows, int others, int counted)
 	return views;
 }
 
+/* A token, its kind and its place, each looked up and all added, make the rows of a product. */
+static int linears_of_looked_up_rows(int from)
+{
+	LAB;
+	struct value *x = varying(lab_input(lab, DTYPE_I64, SIZES(1, 5))), *w = lab_constant(lab, F, -1, 1, SIZES(6, 4)), *v, *n, *at;
+	struct error err = { 0 };
+	struct arg item[2] = { I(1) }, list = { .kind = ARG_LIST, .list = { item, 2 } };
+	int views;
+
+	n = lab_node(lab, "aten.sym_size.int", V(x), I(1));
+	item[1] = V(n);
+	at = varying(lab_node(lab, "aten.slice_copy.Tensor", V(lab_constant(lab, DTYPE_I64, 0, 0, SIZES(1, 8))), I(1), I(from),
+			      I(from + 5), I(1)));
+	graph_set_arg(lab->g, at->def, 3, V(n));
+	v = varying(lab_node(lab, "aten.gather.default", V(lab_constant(lab, DTYPE_I64, 0, 0, SIZES(1, 8))), I(1), V(at), B(false)));
+	v = varying(lab_node(lab, "aten.expand_copy.default", V(v), INTS(1, 5), B(false)));
+	graph_set_arg(lab->g, v->def, 1, list);
+	v = varying(lab_node(lab, "aten.embedding.default", CONST(3, 4), V(v), I(-1), B(false), B(false)));
+	v = varying(lab_node(lab, "aten.add.Tensor", V(varying(lab_node(lab, "aten.embedding.default", CONST(9, 4), V(x), I(-1), B(false),
+		B(false)))), V(v), I(1)));
+	v = varying(lab_node(lab, "aten.add.Tensor", V(v), V(varying(lab_node(lab, "aten.embedding.default", CONST(8, 4), V(at), I(-1),
+		B(false), B(false)))), I(1)));
+	for (int i = 0; i < 40; i++)	/* as many residual layers: each could be looked at twice as often as the one before */
+		v = varying(lab_node(lab, "aten.add.Tensor", V(v), V(varying(RELU(v))), I(1)));
+	v = rows_of(lab, v, n, SIZES(5, 4));
+	v = varying(lab_node(lab, "aten.mm.default", V(v), V(permuted(lab, w))));
+	lab_output(lab, rows_of(lab, v, n, SIZES(5, 2, 3)));
+	assert_int_equal(recompose_apply(lab->g, &err), 1);
+	assert_true(graph_check(lab->g, &err));
+	views = count(lab->g, "aten.view_copy.default");
+	lab_free(lab);
+	return views;
+}
+
+/* Heads put together for a product, and its result given another rank: the first view does both. */
+static void a_view_before_takes_over_from_the_one_behind(void **state)
+{
+	LAB;
+	struct value *x = varying(lab_input(lab, F, SIZES(1, 2, 5, 2))), *w = lab_constant(lab, F, -1, 1, SIZES(6, 4)), *v, *n;
+	struct arg item[3] = { I(1), NONE, I(6) }, list = { .kind = ARG_LIST, .list = { item, 3 } };
+	struct error err = { 0 };
+
+	item[1] = V(n = lab_node(lab, "aten.sym_size.int", V(x), I(2)));
+	v = varying(lab_node(lab, "aten.permute_copy.default", V(x), INTS(0, 2, 1, 3)));
+	v = varying(lab_node(lab, "aten.mm.default", V(rows_of(lab, v, n, SIZES(5, 4))), V(permuted(lab, w))));
+	v = varying(lab_node(lab, "aten.view_copy.default", V(v), INTS(1, 5, 6)));
+	graph_set_arg(lab->g, v->def, 1, list);
+	lab_output(lab, v);
+	assert_int_equal(recompose_apply(lab->g, &err), 1);
+	assert_true(graph_check(lab->g, &err));
+	assert_int_equal(count(lab->g, "aten.view_copy.default"), 1);
+	v = lab->g->output[0].value;
+	assert_true(op_is(v->def->op, "aten.linear.default"));
+	assert_int_equal(v->rank, 3);
+	assert_int_equal(node_input(v->def, 0)->size[2], 4);
+	assert_ptr_equal(node_input(v->def, 0)->def->arg[1].list.at[1].value, n);
+	assert_true(v->dynamic && node_input(v->def, 0)->dynamic);
+	lab_free(lab);
+}
+
 static void views_before_varying_linears_go(void **state)
 {
+	assert_int_equal(linears_of_looked_up_rows(0), 1);
+	assert_int_equal(linears_of_looked_up_rows(1), 2);	/* their number is not known */
 	assert_int_equal(linears_of_varying_rows(5, 1, 0), 1);
 	assert_int_equal(linears_of_varying_rows(1, 5, 1), 1);
 	assert_int_equal(linears_of_varying_rows(5, 1, 1), 2);	/* another number: nothing is known of the rows */
@@ -732,6 +794,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_linear_stays),
 		cmocka_unit_test(views_that_mix_rows_stay),
 		cmocka_unit_test(views_before_varying_linears_go),
+		cmocka_unit_test(a_view_before_takes_over_from_the_one_behind),
 		cmocka_unit_test(a_view_in_the_middle_parts_no_delegate),
 		cmocka_unit_test(a_view_that_xnnpack_would_not_take_stays_what_it_is),
 		cmocka_unit_test(a_view_at_the_edge_stays_outside),

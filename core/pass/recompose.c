@@ -5,7 +5,9 @@
 
 #include <string.h>
 
-enum { MAX_STEPS = 64 };	/* how many nodes are looked at for one question */
+/* How many nodes are looked at for one question, and how many answers are remembered meanwhile: what both sides of a sum
+ * lead to is looked at once. */
+enum { MAX_STEPS = 2000, REMEMBERED = 64 };
 
 static void form_add(struct form *f, struct node *n)
 {
@@ -20,9 +22,12 @@ static struct node *maker(const struct value *v, const char *op)
 /* A dimension's size as known: a number, or dimension `dim` of a value that it is equal to for all runs. */
 struct extent { const struct value *v; int dim; int64_t number; };	/* v NULL: number */
 
-static struct extent extent_in(const struct value *v, int dim, int *budget);
+/* One question. */
+struct asking { int steps; struct { const struct value *v; int dim; struct extent is; } known[REMEMBERED]; };
 
-static struct extent extent_in_arg(const struct arg *a, int *budget)
+static struct extent extent_in(const struct value *v, int dim, struct asking *q);
+
+static struct extent extent_in_arg(const struct arg *a, struct asking *q)
 {
 	const struct node *sym = a->kind == ARG_VALUE ? maker(a->value, "aten.sym_size.int") : NULL;
 
@@ -30,7 +35,7 @@ static struct extent extent_in_arg(const struct arg *a, int *budget)
 		return (struct extent){ NULL, 0, a->i };
 	if (!sym || !node_input(sym, 0))
 		return (struct extent){ a->kind == ARG_VALUE ? a->value : NULL, -1, -1 };
-	return extent_in(node_input(sym, 0), (int)node_int(sym, 1, 0), budget);
+	return extent_in(node_input(sym, 0), (int)node_int(sym, 1, 0), q);
 }
 
 static bool extents_equal(struct extent a, struct extent b)
@@ -39,11 +44,11 @@ static bool extents_equal(struct extent a, struct extent b)
 }
 
 /* Whether an operand of an elementwise node leaves this dimension as the first operand has it. */
-static bool leaves_dim(const struct value *v, int rank, int dim, struct extent first, int *budget)
+static bool leaves_dim(const struct value *v, int rank, int dim, struct extent first, struct asking *q)
 {
 	int d = v ? dim - (rank - v->rank) : -1;
 
-	return d < 0 || v->size[d] == 1 || extents_equal(extent_in(v, d, budget), first);
+	return d < 0 || v->size[d] == 1 || extents_equal(extent_in(v, d, q), first);
 }
 
 /* Operators of one tensor whose first result has its sizes. */
@@ -58,11 +63,31 @@ static bool keeps_sizes(const struct op *op)
 	return false;
 }
 
-/* Through what keeps the size: elementwise operators, linears, permutes, views. A bound of 1 is the number 1: what is
- * said of runs without elements does not matter. */
-static struct extent extent_in(const struct value *v, int dim, int *budget)
+/* slice_copy of all but as many as are wanted: from the first on, to a size that is never beyond what is there. */
+static struct extent extent_of_slice(const struct node *n, int dim, struct extent unknown, struct asking *q)
 {
-	const struct node *n = v->kind == VALUE_NODE && (*budget)-- > 0 ? v->def : NULL;
+	const struct value *in = node_input(n, 0);
+	int64_t at = node_int(n, 1, 0);
+	struct extent to;
+
+	if ((at < 0 ? at + in->rank : at) != dim)
+		return extent_in(in, dim, q);
+	to = n->arg[3].kind == ARG_VALUE ? extent_in_arg(&n->arg[3], q) : unknown;
+	return !in->dynamic && !node_int(n, 2, 0) && node_int(n, 4, 1) == 1 && to.v && to.dim >= 0 &&
+		to.v->size[to.dim] <= in->size[dim] ? to : unknown;
+}
+
+/* Of lookups: as many as there are indices. */
+static struct extent extent_of_lookup(const struct value *table, const struct value *index, int dim, struct asking *q)
+{
+	return dim < index->rank ? extent_in(index, dim, q) : extent_in(table, table->rank - 1, q);
+}
+
+/* Through what keeps the size: elementwise operators, linears, permutes, views, lookups. A bound of 1 is the number 1: what is
+ * said of runs without elements does not matter. */
+static struct extent find_extent(const struct value *v, int dim, struct asking *q)
+{
+	const struct node *n = v->kind == VALUE_NODE && q->steps++ < MAX_STEPS ? v->def : NULL;
 	const struct value *in = n ? node_input(n, 0) : NULL;
 	struct extent e = { NULL, 0, v->size[dim] };
 	int64_t from[MAX_RANK];
@@ -71,37 +96,53 @@ static struct extent extent_in(const struct value *v, int dim, int *budget)
 	if (!v->dynamic || v->size[dim] == 1)
 		return e;
 	if (in && v == n->out[0] && keeps_sizes(n->op) && in->rank == v->rank)
-		return extent_in(in, dim, budget);
+		return extent_in(in, dim, q);
 	if (in && op_is(n->op, "aten.permute_copy.default") && node_ints(n, 1, from, MAX_RANK, &count) &&
 	    count == v->rank && from[dim] >= -count && from[dim] < count)
-		return extent_in(in, (int)(from[dim] < 0 ? from[dim] + count : from[dim]), budget);
+		return extent_in(in, (int)(from[dim] < 0 ? from[dim] + count : from[dim]), q);
 	if (in && n->op->flags & OP_ELEMENTWISE && in->rank == v->rank && !node_input(n, 2)) {
-		e = extent_in(in, dim, budget);
-		if (leaves_dim(node_input(n, 1), v->rank, dim, e, budget))
+		e = extent_in(in, dim, q);
+		if (leaves_dim(node_input(n, 1), v->rank, dim, e, q))
 			return e;
 	}
 	if (in && op_is(n->op, "aten.linear.default"))
-		return dim == v->rank - 1 ? e : extent_in(in, dim, budget);
-	if (n && op_is(n->op, "aten.view_copy.default") && n->arg[1].kind == ARG_LIST && dim < n->arg[1].list.n) {
-		e = extent_in_arg(&n->arg[1].list.at[dim], budget);
+		return dim == v->rank - 1 ? e : extent_in(in, dim, q);
+	if (in && op_is(n->op, "aten.slice_copy.Tensor"))
+		return extent_of_slice(n, dim, (struct extent){ v, dim, -1 }, q);
+	if (in && op_is(n->op, "aten.embedding.default") && node_input(n, 1))
+		return extent_of_lookup(in, node_input(n, 1), dim, q);
+	if (in && op_is(n->op, "aten.gather.default") && node_input(n, 2))
+		return extent_of_lookup(in, node_input(n, 2), dim, q);
+	if (n && (op_is(n->op, "aten.view_copy.default") || op_is(n->op, "aten.expand_copy.default")) && n->arg[1].kind == ARG_LIST && dim < n->arg[1].list.n) {
+		e = extent_in_arg(&n->arg[1].list.at[dim], q);
 		if (e.v ? e.dim >= 0 : e.number >= 0)
 			return e;
 	}
 	return (struct extent){ v, dim, -1 };
 }
 
+static struct extent extent_in(const struct value *v, int dim, struct asking *q)
+{
+	int at = (v->id + dim) % REMEMBERED;
+	struct extent e;
+
+	if (q->known[at].v == v && q->known[at].dim == dim)
+		return q->known[at].is;
+	e = find_extent(v, dim, q);
+	q->known[at].v = v;
+	q->known[at].dim = dim;
+	q->known[at].is = e;
+	return e;
+}
+
 static struct extent extent_of(const struct value *v, int dim)
 {
-	int budget = MAX_STEPS;
-
-	return extent_in(v, dim, &budget);
+	return extent_in(v, dim, &(struct asking){ .steps = 0 });
 }
 
 static struct extent extent_of_arg(const struct arg *a)
 {
-	int budget = MAX_STEPS;
-
-	return extent_in_arg(a, &budget);
+	return extent_in_arg(a, &(struct asking){ .steps = 0 });
 }
 
 /* Whether the view gives out rows of `columns` for each row of x: all sizes of x but the last are kept. */
@@ -142,9 +183,17 @@ static bool view_keeps_rows(const struct node *view, const struct value *x)
 	return extents_equal(rows, extent_of_arg(&list->list.at[0]));
 }
 
+/* Whether what the view gives has rows of `columns`, too. */
+static bool view_keeps_columns(const struct node *view, int64_t columns)
+{
+	const struct arg *list = &view->arg[1], *last = list->kind == ARG_LIST && list->list.n > 1 ? &list->list.at[list->list.n - 1] : NULL;
+
+	return last && last->kind == ARG_INT && last->i == columns;
+}
+
 /* x is view(X, [rows, in]) and all that reads the product is a view. With sizes kept on the way back, the numbers of
  * elements on both sides prove that rows of x are rows of X, and both views go; else the first may be known to keep
- * rows: it goes, and the other one has the same bytes to view. */
+ * rows: it goes, and the other one has the same bytes to view. Else the first may give the sizes of the second at once. */
 static void strip_views(struct form *f, struct node *mm, int64_t out)
 {
 	struct node *view = maker(f->arg[0].value, "aten.view_copy.default");
@@ -156,8 +205,13 @@ static void strip_views(struct form *f, struct node *mm, int64_t out)
 	if (!x || !back || !op_is(back->op, "aten.view_copy.default") || x->rank < 2)
 		return;
 	restores = view_restores(back, x, out);
-	if (!restores && (!x->dynamic || !view_keeps_rows(view, x)))
+	if (!restores && (!x->dynamic || !view_keeps_rows(view, x))) {
+		if (x->dynamic && view_keeps_columns(back, out) && only_user(view->out[0])) {
+			f->turned = view;
+			form_add(f, back);
+		}
 		return;
+	}
 	f->arg[0] = arg_value(x);
 	f->node[f->nnodes - 1] = view;
 	form_add(f, mm);
@@ -465,11 +519,36 @@ static struct value *slope_of(struct graph *g, const struct value *w)
 	return v;
 }
 
+/* view(X, [rows, in]) where view(product, [..., out]) is read: view(X, [..., in]). */
+static bool turn_view(struct graph *g, struct form *f, struct node *back, struct error *err)
+{
+	int n = back->arg[1].list.n;
+	struct arg item[MAX_RANK], list = { .kind = ARG_LIST, .list = { item, n } };
+	int64_t size[MAX_RANK];
+	struct value *v;
+
+	memcpy(item, back->arg[1].list.at, (size_t)n * sizeof *item);
+	memcpy(size, back->out[0]->size, (size_t)n * sizeof *size);
+	size[n - 1] = f->arg[0].value->size[1];
+	item[n - 1] = arg_int(size[n - 1]);
+	v = op_build(g, back, f->turned->op->name, (struct arg[]){ f->turned->arg[0], arg_ints(g, size, n) }, 2, err);
+	if (!v)
+		return false;
+	graph_set_arg(g, v->def, 1, list);
+	v->dynamic = true;
+	v->def->origin = f->turned->origin;
+	f->arg[0] = arg_value(v);
+	form_add(f, f->turned);
+	return true;
+}
+
 static bool compose(struct graph *g, struct form *f, struct error *err)
 {
 	struct node *last = f->node[f->nnodes - 1];
 	struct value *out, *old = last->out[0];
 
+	if (f->turned && !turn_view(g, f, last, err))
+		return false;
 	if (f->slope)
 		f->arg[1] = arg_value(slope_of(g, f->slope));
 	out = op_build(g, last, f->op, f->arg, f->nargs, err);

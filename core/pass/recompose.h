@@ -3,7 +3,7 @@
  * Each form is proved on the dataflow (facts: partition, 4.2), and values that something else reads stay:
  *   linear     [view to 2-D ->] mm or addmm (alpha = beta = 1, 1-D bias) with permute [1,0] of a stored weight, plain or
  *              dequantised [-> view back to N-D]; sizes in the views may be symbolic, and the view behind
- *              may be another one where the view before keeps rows. Or, for a transposed activation,
+ *              may be another one where the view before keeps rows, or the view before gives its sizes. Or, for a transposed activation,
  *              bmm with that permute expanded over the batch [+ 1-D bias]
  *   hardswish  x * min(max(x + 3, 0), 6) / 6, the numbers being constants
  *   prelu      where(x > 0, x, w * x), w one number or one a channel
@@ -23,6 +23,7 @@ struct form {
 	int nnodes;
 	struct node *anchor;		/* the one that stands for it: mm, addmm, div, where */
 	bool viewed;			/* its result has other sizes than the last node's; what reads it is a view */
+	struct node *turned;		/* the view before, not a part: it gives the sizes of the view behind, which goes */
 	const struct value *slope;	/* prelu: stored as [1, C, 1, ...]; the weight is the same bytes as [C] */
 };
 
