@@ -193,10 +193,14 @@ static void many_tensors(void **state)
 	arena = memory_plan(l, N, ALIGN);
 	assert_true(arena < 200000);
 	for (int i = 0; i < N; i++)	/* so many live together that the short way is taken */
-		l[i] = (struct lifetime){ .bytes = 64u + (unsigned)rand() % 4096, .first = i, .last = i + 2000 };
+		l[i] = (struct lifetime){ .bytes = i % 50 ? 64u + (unsigned)rand() % 4096 : 0, .first = i, .last = i + 1000 + rand() % 2000 };
+	l[N - 1] = (struct lifetime){ .bytes = 4096, .first = 0, .last = N, .fixed = true, .offset = 40 };
 	arena = memory_plan(l, N, ALIGN);
-	assert_true(arena < 2000u * 4096);
-	assert_sound(&l[20000], 2500, arena);
+	assert_true(arena < 2000u * 2600);	/* 2,000 live at once, of 2,100 bytes each */
+	for (int i = 0; i + 4000 <= N; i += 1500)
+		assert_sound(&l[i], 4000, arena);
+	for (int i = 0; i < N - 1; i++)
+		assert_false(meet(&l[i], &l[N - 1]));
 	assert_true(seconds() - t0 < 10);
 	mem_free(l);
 }

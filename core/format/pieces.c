@@ -6,10 +6,11 @@
 
 static const uint8_t zeros[SEGMENT_ALIGN];
 
-/* Chunks are looked up by their length and both ends, so that weights are read in full only against a likely twin. */
-enum { END_BYTES = 64 };
+/* Chunks are looked up by their length and samples from end to end, so that weights are read in full only against a
+ * likely twin, and small ones that differ in a name seldom are. */
+enum { SAMPLES = 64 };
 
-struct chunk_key { uint64_t bytes; uint8_t head[END_BYTES], tail[END_BYTES]; };
+struct chunk_key { uint64_t bytes, sample[SAMPLES]; };
 
 struct chunk {
 	struct chunk_key key;
@@ -20,14 +21,14 @@ struct chunk {
 
 static void make_key(struct chunk_key *k, struct span s)
 {
-	size_t n = s.bytes < END_BYTES ? s.bytes : END_BYTES;
+	size_t each = sizeof *k->sample;
 
 	memset(k, 0, sizeof *k);
 	k->bytes = s.bytes;
-	if (n) {
-		memcpy(k->head, s.data, n);
-		memcpy(k->tail, s.data + s.bytes - n, n);
-	}
+	if (s.bytes && s.bytes <= sizeof k->sample)
+		memcpy(k->sample, s.data, s.bytes);
+	for (size_t i = 0; i < SAMPLES && s.bytes > sizeof k->sample; i++)
+		memcpy(&k->sample[i], s.data + (s.bytes - each) / (SAMPLES - 1) * i, each);
 }
 
 void pieces_pad(struct pieces *p, size_t align)

@@ -14,7 +14,7 @@ struct pieces {
 	struct arena mem;
 	vec(struct file_piece) piece;
 	uint64_t bytes;
-	struct map chunk;	/* by length and both ends */
+	struct map chunk;	/* by length and samples */
 };
 
 /* Where the span is stored: at a multiple of CONSTANT_ALIGN, which is all that readers of segments ask for. It is

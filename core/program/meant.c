@@ -3,17 +3,6 @@
 #include "core/op/op.h"
 #include "core/program/lift.h"
 
-static bool writes(const struct graph *g, int slot)
-{
-	for (const struct node *n = g->first; n; n = n->next) {
-		const struct value *v = n->op->flags & OP_MUTATES ? node_input(n, 0) : NULL;
-
-		if (v && v->kind == VALUE_STATE && v->state_slot == slot)
-			return true;
-	}
-	return false;
-}
-
 /* Element i in logical order, where it lies. */
 static size_t place(const struct value *v, int64_t i)
 {
@@ -46,32 +35,65 @@ static bool same_numbers(const struct value *a, const struct value *b)
 	return varied;
 }
 
-struct value *weight_buffer(const struct graph *g, const struct value *w, struct graph *const *method, int nmethods)
+static bool *written_slots(struct graph *const *method, int nmethods, int nslots, struct arena *a)
 {
-	if (!w || w->kind != VALUE_CONSTANT || !w->data || !dtype_is_float(w->dtype))
-		return NULL;
+	bool *written = arena_array(a, (size_t)nslots + 1, sizeof *written);
+
+	for (int m = 0; m < nmethods; m++)
+		for (const struct node *n = method[m]->first; n; n = n->next) {
+			const struct value *v = n->op->flags & OP_MUTATES ? node_input(n, 0) : NULL;
+
+			if (v && v->kind == VALUE_STATE && v->state_slot >= 0 && v->state_slot < nslots)
+				written[v->state_slot] = true;
+		}
+	return written;
+}
+
+struct buffers buffers_written(const struct graph *g, struct graph *const *method, int nmethods, struct arena *a)
+{
+	struct arena scratch = { 0 };
+	struct buffers b = { 0 };
+	const bool *written;
+	int nslots = 0;
+
+	for (int i = 0; i < g->nvalues; i++)
+		nslots = g->value[i]->state_slot >= nslots ? g->value[i]->state_slot + 1 : nslots;
+	written = written_slots(method, nmethods, nslots, &scratch);
 	for (int i = 0; i < g->nvalues; i++) {
 		struct value *v = g->value[i];
 
-		if (v->kind != VALUE_STATE || !v->data || !same_numbers(w, v))
-			continue;
-		for (int m = 0; m < nmethods; m++)
-			if (writes(method[m], v->state_slot))
-				return v;
+		if (v->kind == VALUE_STATE && v->data && v->state_slot >= 0 && written[v->state_slot])
+			vec_push(a, &b, v);
 	}
+	arena_free(&scratch);
+	return b;
+}
+
+struct value *weight_buffer(const struct buffers *b, const struct value *w)
+{
+	if (!w || w->kind != VALUE_CONSTANT || !w->data || !dtype_is_float(w->dtype))
+		return NULL;
+	for (int i = 0; i < b->n; i++)
+		if (same_numbers(w, b->at[i]))
+			return b->at[i];
 	return NULL;
 }
 
 struct graph *program_as_meant(struct program *p, int plan, struct error *err)
 {
 	struct graph *g = lift_method_as_meant(p, plan, err);
+	struct arena scratch = { 0 };
+	struct buffers b = { 0 };
 
+	if (g)
+		b = buffers_written(g, p->method, p->nmethods, &scratch);
 	for (struct node *n = g ? g->first : NULL; n; n = n->next) {
 		int at = n->group >= 0 && n->op->flags & OP_GEMM ? op_weight_arg(n->op) : -1;
-		struct value *v = at < 0 ? NULL : weight_buffer(g, node_input(n, at), p->method, p->nmethods);
+		struct value *v = at < 0 ? NULL : weight_buffer(&b, node_input(n, at));
 
 		if (v)
 			graph_set_arg(g, n, at, arg_value(v));
 	}
+	arena_free(&scratch);
 	return g;
 }

@@ -9,9 +9,13 @@
 /* The caller frees it, before the program. */
 struct graph *program_as_meant(struct program *p, int plan, struct error *err);
 
-/* The state that w, a weight stored in a delegate of g, was when the file was made: the same sizes and the same numbers as
- * the state's first ones, and one of the methods writes it. XNNPACK packs weights once and sees no change. NULL: none.
- * Reads as many numbers as are equal. */
-struct value *weight_buffer(const struct graph *g, const struct value *w, struct graph *const *method, int nmethods);
+/* States of g that have a first content and that one of the methods writes. Memory is the arena's. */
+struct buffers { struct value **at; int n, cap; };
+struct buffers buffers_written(const struct graph *g, struct graph *const *method, int nmethods, struct arena *a);
+
+/* The one of them that w, a weight stored in a delegate of g, was when the file was made: the same sizes and the same
+ * numbers as its first ones. XNNPACK packs weights once and sees no change. NULL: none. Reads as many numbers as are
+ * equal. */
+struct value *weight_buffer(const struct buffers *b, const struct value *w);
 
 #endif

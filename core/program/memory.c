@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Above this many pairs that live together, the neighbours of each tensor are not looked at one by one. */
-enum { MAX_PAIRS = 40000000 };
+/* Above this many pairs that live together, the neighbours of each tensor are not looked at one by one; above some of
+ * them, not once for each order. */
+enum { MAX_PAIRS = 40000000, ORDER_PAIRS = 10000000 };
 /* How many of these a search for something smaller may look at. */
 enum { SEARCH_PAIRS = 2000000 };
-/* Above this many tensors the exporter's own way, which looks at all of them for each, is not tried as well. */
-enum { MAX_IN_OBJECTS = 10000 };
 
 static int by_int(const void *a, const void *b)
 {
@@ -78,8 +77,27 @@ static void push_link(struct planner *p, struct link **list, int life)
 	*list = l;
 }
 
-static void add_placed(struct planner *p, int i)
+static void add_near(struct planner *p, const struct link *l)
 {
+	for (; l; l = l->next)
+		p->near[p->nnear++] = l->life;
+}
+
+void memory_start(struct planner *p)
+{
+	p->bytes = 0;
+	arena_reset(&p->links);
+	p->begins = arena_array(&p->links, (size_t)p->nranks, sizeof *p->begins);
+	p->covers = arena_array(&p->links, 2 * (size_t)p->leaves, sizeof *p->covers);
+}
+
+void memory_put(struct planner *p, int i, size_t offset)
+{
+	p->offset[i] = offset;
+	if (offset + p->life[i].bytes > p->bytes)
+		p->bytes = offset + p->life[i].bytes;
+	if (!p->life[i].bytes)
+		return;
 	push_link(p, &p->begins[p->first[i]], i);
 	for (int a = p->first[i] + p->leaves, b = p->last[i] + p->leaves + 1; a < b; a /= 2, b /= 2) {
 		if (a & 1)
@@ -89,28 +107,51 @@ static void add_placed(struct planner *p, int i)
 	}
 }
 
-static void add_near(struct planner *p, const struct link *l)
-{
-	for (; l; l = l->next)
-		p->near[p->nnear++] = (struct range){ p->offset[l->life],
-			size_align(p->offset[l->life] + p->life[l->life].bytes, p->align) };
-}
-
-static int by_offset(const void *a, const void *b)
-{
-	const struct range *x = a, *y = b;
-
-	return (x->at > y->at) - (x->at < y->at);
-}
-
-static void find_near(struct planner *p, int i)
+void memory_find_near(struct planner *p, int i)
 {
 	p->nnear = 0;
 	for (int node = p->first[i] + p->leaves; node; node /= 2)
 		add_near(p, p->covers[node]);
 	for (int r = p->first[i] + 1; r <= p->last[i]; r++)
 		add_near(p, p->begins[r]);
-	qsort(p->near, (size_t)p->nnear, sizeof *p->near, by_offset);
+}
+
+/* ---- the smallest gap ---- */
+
+static void sort_few(struct range *at, int n)
+{
+	for (int i = 1; i < n; i++) {
+		struct range r = at[i];
+		int k = i;
+
+		for (; k && at[k - 1].at > r.at; k--)
+			at[k] = at[k - 1];
+		at[k] = r;
+	}
+}
+
+/* By where they start, a digit after the other, the lowest first. */
+static void sort_ranges(struct planner *p)
+{
+	enum { DIGIT = 11, FEW = 64 };
+
+	if (p->nnear <= FEW) {
+		sort_few(p->range, p->nnear);
+		return;
+	}
+	for (int shift = 0; shift < 64 && p->bytes >> shift; shift += DIGIT) {
+		struct range *from = p->range;
+		int start[(1 << DIGIT) + 1] = { 0 };
+
+		for (int k = 0; k < p->nnear; k++)
+			start[(from[k].at >> shift & ((1 << DIGIT) - 1)) + 1]++;
+		for (int d = 0; d < 1 << DIGIT; d++)
+			start[d + 1] += start[d];
+		for (int k = 0; k < p->nnear; k++)
+			p->spare[start[from[k].at >> shift & ((1 << DIGIT) - 1)]++] = from[k];
+		p->range = p->spare;
+		p->spare = from;
+	}
 }
 
 /* The start of the smallest gap that holds `bytes`, else the end of what is there. */
@@ -119,29 +160,39 @@ static size_t best_gap(const struct planner *p, size_t bytes)
 	size_t top = 0, best = 0, best_bytes = SIZE_MAX;
 
 	for (int k = 0; k < p->nnear; k++) {
-		if (p->near[k].at > top && p->near[k].at - top >= bytes && p->near[k].at - top < best_bytes) {
+		const struct range *r = &p->range[k];
+
+		if (r->at > top && r->at - top >= bytes && r->at - top < best_bytes) {
 			best = top;
-			best_bytes = p->near[k].at - top;
+			best_bytes = r->at - top;
 		}
-		if (p->near[k].end > top)
-			top = p->near[k].end;
+		if (r->end > top)
+			top = r->end;
 	}
 	return best_bytes < SIZE_MAX ? best : top;
 }
 
-static void place(struct planner *p, int i)
+static size_t find_gap(struct planner *p, int i)
 {
-	if (p->life[i].fixed) {
-		p->offset[i] = p->life[i].offset;
-	} else {
-		find_near(p, i);
-		p->offset[i] = best_gap(p, p->life[i].bytes);
+	memory_find_near(p, i);
+	for (int k = 0; k < p->nnear; k++) {
+		const struct lifetime *l = &p->life[p->near[k]];
+		size_t at = p->offset[p->near[k]];
+
+		p->range[k] = (struct range){ at, size_align(at + l->bytes, p->align) };
 	}
-	if (p->offset[i] + p->life[i].bytes > p->bytes)
-		p->bytes = p->offset[i] + p->life[i].bytes;
-	if (p->life[i].bytes)
-		add_placed(p, i);
+	sort_ranges(p);
+	return best_gap(p, p->life[i].bytes);
 }
+
+void memory_place(struct planner *p, const int *order)
+{
+	memory_start(p);
+	for (int k = 0; k < p->n; k++)
+		memory_put(p, order[k], p->life[order[k]].fixed ? p->life[order[k]].offset : find_gap(p, order[k]));
+}
+
+/* ---- orders ---- */
 
 struct key { size_t bytes, weight; int life; };
 
@@ -184,16 +235,6 @@ int *memory_order(struct planner *p, enum order order)
 	return life;
 }
 
-void memory_place(struct planner *p, const int *order)
-{
-	p->bytes = 0;
-	arena_reset(&p->links);
-	p->begins = arena_array(&p->links, (size_t)p->nranks, sizeof *p->begins);
-	p->covers = arena_array(&p->links, 2 * (size_t)p->leaves, sizeof *p->covers);
-	for (int k = 0; k < p->n; k++)
-		place(p, order[k]);
-}
-
 static bool sum_fits(const struct lifetime *life, int n, size_t align)
 {
 	size_t sum = 0;
@@ -233,26 +274,50 @@ static size_t least_bytes(const struct planner *p)
 	return most;
 }
 
+static bool can_be_less(const struct planner *p, size_t best, size_t bound)
+{
+	return size_align(best, p->align) > bound;
+}
+
 static void place_by_neighbours(struct planner *p, struct lifetime *life, size_t *best, uint64_t pairs, size_t bound)
 {
+	uint64_t trials = SEARCH_PAIRS / (pairs + (uint64_t)p->n);
 	enum order kept = BY_SIZE;
 
-	for (enum order o = BY_SIZE; o <= BY_START; o++) {
+	for (enum order o = BY_SIZE; o <= BY_START && can_be_less(p, *best, bound); o++) {
 		size_t before = *best;
 
 		memory_place(p, memory_order(p, o));
 		keep_best(p, life, best);
 		kept = *best < before ? o : kept;
 	}
-	memory_search(p, memory_order(p, kept), bound, SEARCH_PAIRS / (pairs + (uint64_t)p->n));
+	if (!trials || !can_be_less(p, *best, bound))
+		return;
+	memory_search(p, memory_order(p, kept), bound, trials);
 	keep_best(p, life, best);
+}
+
+/* From what is quick to what takes longer, until it cannot be less. */
+static size_t plan(struct planner *p, struct lifetime *life)
+{
+	size_t best = SIZE_MAX, bound = least_bytes(p);
+	uint64_t pairs = count_pairs(p);
+
+	memory_place_by_time(p);
+	keep_best(p, life, &best);
+	if (pairs <= MAX_PAIRS && can_be_less(p, best, bound)) {
+		memory_place_in_objects(p);
+		keep_best(p, life, &best);
+	}
+	if (pairs <= ORDER_PAIRS)
+		place_by_neighbours(p, life, &best, pairs, bound);
+	return best;
 }
 
 size_t memory_plan(struct lifetime *life, int n, size_t align)
 {
 	struct planner p = { .life = life, .n = n, .align = align };
-	size_t best = SIZE_MAX;
-	uint64_t pairs;
+	size_t best;
 
 	if (!n)
 		return 0;
@@ -260,17 +325,10 @@ size_t memory_plan(struct lifetime *life, int n, size_t align)
 		return SIZE_MAX;
 	rank_steps(&p);
 	p.offset = arena_array(&p.mem, (size_t)n, sizeof *p.offset);
-	p.near = arena_array(&p.mem, 2 * (size_t)n, sizeof *p.near);
-	pairs = count_pairs(&p);
-	if (n <= MAX_IN_OBJECTS) {
-		memory_place_in_objects(&p);
-		keep_best(&p, life, &best);
-	}
-	if (pairs > MAX_PAIRS)
-		memory_place_by_time(&p);
-	else
-		place_by_neighbours(&p, life, &best, pairs, least_bytes(&p));
-	keep_best(&p, life, &best);
+	p.near = arena_array(&p.mem, (size_t)n, sizeof *p.near);
+	p.range = arena_array(&p.mem, (size_t)n, sizeof *p.range);
+	p.spare = arena_array(&p.mem, (size_t)n, sizeof *p.spare);
+	best = plan(&p, life);
 	arena_free(&p.links);
 	arena_free(&p.mem);
 	return best;

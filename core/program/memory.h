@@ -1,10 +1,10 @@
 /* memory.h - memory planning: offsets for tensors that live from one step to another, so that what lives at
  * the same time never overlaps. Used when a program is written, and by the interpreter.
  *
- * The largest tensors are placed first, each in the smallest gap that its neighbours in time leave (Pisarchyk
- * and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020), and again in two other orders, and
- * as the exporter does; then orders are tried as long as the arena is larger than what must live at one step. The
- * smallest arena wins. Near-linear for programs whose tensors are short-lived. */
+ * The smallest arena of several wins, and none is looked for once it is as small as what lives at one step: in order of
+ * time; as the exporter does; the largest first, each in the smallest gap that its neighbours in time leave (Pisarchyk
+ * and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020), and in two other orders; then by
+ * trial. Near-linear: where too many tensors live together, the first ways are all that is tried. */
 #ifndef CORE_PROGRAM_MEMORY_H
 #define CORE_PROGRAM_MEMORY_H
 

@@ -23,8 +23,9 @@ struct planner {
 	struct link **begins;	/* by rank */
 	struct link **covers;	/* by tree node: root 1, leaves from `leaves` */
 	size_t *offset;		/* by lifetime: the answer of the last placement */
-	struct range *near;	/* scratch */
+	int *near;		/* the last memory_find_near: placed lifetimes that meet one, in no order */
 	int nnear;
+	struct range *range, *spare;	/* scratch: where those lie */
 	size_t bytes;		/* the arena so far */
 };
 
@@ -33,12 +34,18 @@ enum order { BY_SIZE, BY_AREA, BY_START, BY_END };
 
 int *memory_order(struct planner *p, enum order order);
 
+/* A placement starts; a lifetime is placed at an offset; which of those that were placed meet another. */
+void memory_start(struct planner *p);
+void memory_put(struct planner *p, int life, size_t offset);
+void memory_find_near(struct planner *p, int life);
+
 /* Each in the smallest gap that its neighbours in time leave. */
 void memory_place(struct planner *p, const int *order);
 
-/* memory_simple.c. By time: for programs in which too many tensors live together to look at all neighbours. In
- * objects: the exporter's plan, so that ours is never larger. */
+/* memory_time.c: in order of time, without a look at neighbours. */
 void memory_place_by_time(struct planner *p);
+
+/* memory_objects.c: the exporter's plan, so that ours is never larger. */
 void memory_place_in_objects(struct planner *p);
 
 /* memory_search.c: the same, and then up to `trials` changes of the order, until the arena is as small as `bound`,

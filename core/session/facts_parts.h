@@ -5,6 +5,7 @@
 
 #include "core/base/map.h"
 #include "core/graph/units.h"
+#include "core/program/meant.h"
 #include "core/session/facts.h"
 
 struct making_facts {
@@ -18,6 +19,7 @@ struct making_facts {
 	struct map linear_at;
 	int *call_of_group;		/* number of its delegate call, or -1 */
 	const struct unit **unit_of_group;	/* NULL: no node is in it */
+	struct buffers buffers;		/* states that the program writes */
 	double work;			/* of all nodes, to compare with */
 };
 

@@ -4,7 +4,6 @@
 
 #include "core/op/op.h"
 #include "core/pass/partition.h"
-#include "core/program/meant.h"
 #include "core/session/weights.h"
 #include "core/xnn/doubt.h"
 #include "core/xnn/live.h"
@@ -123,7 +122,7 @@ static void warn_of_scales(struct making_facts *m, const struct node_row *r)
 static void warn_of_buffer(struct making_facts *m, const struct node_row *r)
 {
 	const struct value *w = r->node->op->flags & OP_GEMM ? node_input(r->node, op_weight_arg(r->node->op)) : NULL;
-	const struct value *v = weight_buffer(m->g, w, m->s->method, m->s->nmethods);
+	const struct value *v = weight_buffer(&m->buffers, w);
 
 	if (v)
 		warn_wrong(m, r, arena_printf(m->mem, "its weight is what the buffer %s held when the file was made, stored in the "
@@ -196,6 +195,7 @@ static void warn_of_copies(struct making_facts *m)
 void facts_find_warnings(struct making_facts *m)
 {
 	graph_number(m->g);
+	m->buffers = buffers_written(m->g, m->s->method, m->s->nmethods, &m->scratch);
 	warn_of_freed(m);
 	for (int i = 0; i < m->f->nrows; i++) {
 		const struct node_row *r = &m->f->row[i];
