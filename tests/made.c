@@ -25,7 +25,7 @@ static struct value *constant(struct graph *g, const char *name, const int64_t *
 	struct value *v = graph_value(g, VALUE_CONSTANT, DTYPE_F32, 3, size);
 
 	v->name = name;
-	v->data = (const uint8_t *)name;	/* never read */
+	v->data = arena_alloc(&g->mem, v->bytes);
 	return v;
 }
 
@@ -210,6 +210,7 @@ struct session *made_session(void)
 		v->facts = arena_alloc(a, sizeof *v->facts);
 		v->has_facts = true;
 		make_facts(a, v->facts, v->method[0], i);
+		v->constant = constants_find(v->method, 1, !i, a, &v->nconstants);
 	}
 	s->version[1].has_emitted = true;
 	s->version[1].emitted.program.bytes = 33559000;

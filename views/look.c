@@ -1,6 +1,5 @@
 #include "views/look.h"
 
-#include "core/base/map.h"
 #include "core/op/op.h"
 #include "views/text.h"
 
@@ -288,68 +287,4 @@ const char *look_file(const struct session *s, int home)
 	path = s->data_path[home];
 	slash = strrchr(path, '/');
 	return slash ? slash + 1 : path;
-}
-
-/* Constants. */
-
-static int larger(const void *a, const void *b)
-{
-	const struct constant_row *x = a, *y = b;
-
-	if (x->value->bytes != y->value->bytes)
-		return x->value->bytes < y->value->bytes ? 1 : -1;
-	return strcmp(x->value->name, y->value->name);
-}
-
-struct constant_key { const uint8_t *data; const char *name; };
-
-/* Stored bytes are one constant wherever they are read; what is in a missing file goes by its name. */
-static struct constant_row *find_constant(struct map *m, struct arena *a, struct constant_row **at, int *n, int *cap,
-					   const struct value *v)
-{
-	struct constant_key *key = arena_alloc(a, sizeof *key);
-	size_t index;
-
-	key->data = v->data;
-	if (!v->data)
-		key->name = v->name;
-	index = (size_t)(uintptr_t)(v->data ? map_get(m, key, sizeof *key) : map_get(m, v->name, strlen(v->name)));
-	if (index)
-		return &(*at)[index - 1];
-	if (*n == *cap)
-		*at = vec_grow(a, *at, *n, cap, sizeof **at);
-	(*at)[(*n)++] = (struct constant_row){ .value = v };
-	if (v->data)
-		map_put(m, a, key, sizeof *key, (void *)(uintptr_t)*n);
-	else
-		map_put(m, a, v->name, strlen(v->name), (void *)(uintptr_t)*n);
-	return &(*at)[*n - 1];
-}
-
-struct constant_row *look_constants(const struct session *s, const struct version *v, struct arena *a, int *n)
-{
-	struct constant_row *at = NULL;
-	struct map seen = { 0 };
-	int cap = 0;
-
-	*n = 0;
-	for (int m = 0; m < s->program->nmethods; m++) {
-		const struct graph *g = v->method[m];
-
-		for (int i = 0; i < g->nvalues; i++) {
-			struct constant_row *c;
-
-			if (!g->value[i] || g->value[i]->kind != VALUE_CONSTANT ||
-			    (!g->value[i]->nuses && !g->value[i]->noutputs))
-				continue;
-			c = find_constant(&seen, a, &at, n, &cap, g->value[i]);
-			c->methods += c->graph != g;
-			c->graph = g;
-			c->users += g->value[i]->nuses;
-			c->file = look_file(s, c->value->home);
-		}
-	}
-	if (*n)
-		qsort(at, (size_t)*n, sizeof *at, larger);
-	return at;
 }

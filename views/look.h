@@ -52,15 +52,6 @@ void look_command(const struct session *s, unsigned needs, struct str *out);
 /* "model.fast.pte" for any/model.pte: in the working directory. */
 void look_fast_name(const char *path, struct str *out);
 
-/* Constants of a version, shared ones once, largest first. */
-struct constant_row {
-	const struct value *value;
-	const struct graph *graph;	/* the last method that has it */
-	int users, methods;
-	const char *file;		/* the .ptd it lives in, or NULL: the program */
-};
-struct constant_row *look_constants(const struct session *s, const struct version *v, struct arena *a, int *n);
-
 const char *look_file(const struct session *s, int home);	/* name of a data file, NULL for the program */
 const char *look_path(const struct session *s);
 bool look_is_demo(const struct session *s);	/* it has no file that a command could name */

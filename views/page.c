@@ -38,6 +38,29 @@ void ui_bar(const struct ui *ui, double part, int width, struct str *s)
 	str_add(s, eighth[eighths % 8]);
 }
 
+static void trim(struct str *s)
+{
+	while (s->n && s->text[s->n - 1] == ' ')
+		s->text[--s->n] = '\0';
+}
+
+void ui_beside(const struct ui *ui, const char *before, const char *after, struct text *t)
+{
+	struct str clean = { 0 }, line = { 0 };
+	int half = (ui->width - 3) / 2;
+
+	text_clean(&clean, before, false);
+	ui_pad(&line, str_text(&clean), half, false, ui->ascii);
+	str_addf(&line, " %s ", ui->ascii ? "|" : "\u2502");
+	str_clear(&clean);
+	text_clean(&clean, after, false);
+	ui_pad(&line, str_text(&clean), half, false, ui->ascii);
+	trim(&line);
+	text_add(t, "%s\n", str_text(&line));
+	str_free(&clean);
+	str_free(&line);
+}
+
 enum page_answer page_go(struct page *p, int method, const char *id)
 {
 	p->go.page = PAGE_GRAPH;
@@ -277,12 +300,6 @@ void page_line(const struct page *p, const struct ui *ui, int row, const int *wi
 	}
 	str_free(&cell);
 	str_free(&clean);
-}
-
-static void trim(struct str *s)
-{
-	while (s->n && s->text[s->n - 1] == ' ')
-		s->text[--s->n] = '\0';
 }
 
 void page_export(const struct page *p, const struct ui *ui, struct text *t)

@@ -125,6 +125,8 @@ const struct version *ui_version(const struct ui *ui);
 const struct method_facts *ui_facts(const struct ui *ui);
 /* Adds cleaned text padded or cut to WIDTH columns; a cut is marked. */
 void ui_pad(struct str *out, const char *s, int width, bool right, bool ascii);
+/* A line of what is there before, and of what is after: side by side, each cut to its half. */
+void ui_beside(const struct ui *ui, const char *before, const char *after, struct text *t);
 void ui_bar(const struct ui *ui, double part, int width, struct str *s);
 
 #endif

@@ -69,8 +69,8 @@ static enum style style(const struct page *p, const struct ui *ui, int row)
 static void before_after(const struct ui *ui, const struct fold *f, struct text *t)
 {
 	const struct graph *g = ui_version(ui)->method[f->method];
-	int half = (ui->width - 3) / 2, lines = f->nsources + (f->nnodes > 4 ? 5 : f->nnodes) + 1;
-	struct str left = { 0 }, right = { 0 }, clean = { 0 }, line = { 0 };
+	int lines = f->nsources + (f->nnodes > 4 ? 5 : f->nnodes) + 1;
+	struct str left = { 0 }, right = { 0 };
 	char id[512], n[TEXT_NUMBER];
 
 	for (int i = 0; i < lines; i++) {
@@ -94,17 +94,10 @@ static void before_after(const struct ui *ui, const struct fold *f, struct text 
 			str_add(&right, "one constant ");
 			value_type_print(f->value, &right);
 		}
-		str_clear(&line);
-		str_clear(&clean);
-		text_clean(&clean, str_text(&left), false);
-		ui_pad(&line, str_text(&clean), half, false, ui->ascii);
-		text_add(t, "%s %s%s%s\n", str_text(&line), ui->ascii ? "|" : "\u2502", right.n ? " " : "",
-			 str_text(&right));
+		ui_beside(ui, str_text(&left), str_text(&right), t);
 	}
 	str_free(&left);
 	str_free(&right);
-	str_free(&clean);
-	str_free(&line);
 }
 
 static void pane(const struct page *p, const struct ui *ui, int row, struct text *t)

@@ -55,6 +55,74 @@ static enum style style(const struct page *p, const struct ui *ui, int row)
 	return linear_of(p, ui, row)->converts ? STYLE_GOOD : STYLE_WARN;
 }
 
+/* From the weight on to the product, and the add behind it. */
+enum { PATH = 16 };
+
+static int path_of(const struct linear *l, const struct node **at)
+{
+	const struct node *back[PATH];
+	const struct value *v = node_input(l->at, op_weight_arg(l->at->op));
+	int n = 0, count = 0;
+
+	for (; v && v != l->weight && v->def && n < PATH - 2; v = node_input(v->def, 0))
+		back[n++] = v->def;
+	while (n)
+		at[count++] = back[--n];
+	at[count++] = l->at;
+	if (l->add)
+		at[count++] = l->add;
+	return count;
+}
+
+/* Something beside the product reads what it makes: it is needed still. */
+static bool stays(const struct linear *l, const struct node *n)
+{
+	return n != l->at && n != l->add && (n->out[0]->nuses > 1 || n->out[0]->noutputs);
+}
+
+static void print_linear(const struct linear *l, struct str *s)
+{
+	const struct value *x = node_input(l->at, op_activation_arg(l->at->op));
+
+	str_addf(s, "linear(%s, %s", x && !x->def ? x->name : "..", l->weight->def ? ".." : l->weight->name);
+	if (l->bias)
+		str_addf(s, ", %s", l->bias->def ? ".." : l->bias->name);
+	str_add(s, ") ");
+	value_type_print((l->add ? l->add : l->at)->out[0], s);
+}
+
+static void before_after(const struct ui *ui, const struct linear *l, struct text *t)
+{
+	const struct graph *g = ui_version(ui)->method[l->method];
+	const struct node *path[PATH];
+	int n = path_of(l, path), goes = 0, kept = n;
+	struct str left = { 0 }, right = { 0 };
+	char id[512];
+
+	while (kept && !stays(l, path[kept - 1]))	/* what one that stays reads, stays */
+		kept--;
+	str_addf(&left, "%s ", l->weight->def ? node_id(g, l->weight->def, id, sizeof id) : l->weight->name);
+	value_type_print(l->weight, &left);
+	ui_beside(ui, str_text(&left), str_text(&left), t);
+	for (int i = 0; i < n; i++) {
+		str_clear(&left);
+		str_clear(&right);
+		str_addf(&left, "%s ", node_id(g, path[i], id, sizeof id));
+		look_call(path[i], &left);
+		goes += i >= kept;
+		if (i < kept)
+			str_add(&right, "stays: others read it");
+		else if (i == n - 1)
+			print_linear(l, &right);
+		ui_beside(ui, str_text(&left), str_text(&right), t);
+	}
+	str_clear(&left);
+	str_addf(&left, "%d node%s", goes, goes == 1 ? "" : "s");
+	ui_beside(ui, str_text(&left), "1 node", t);
+	str_free(&left);
+	str_free(&right);
+}
+
 static void pane(const struct page *p, const struct ui *ui, int row, struct text *t)
 {
 	const struct linear *l = linear_of(p, ui, row);
@@ -67,7 +135,9 @@ static void pane(const struct page *p, const struct ui *ui, int row, struct text
 	else
 		str_addf(&s, "This %s stays (%s): %s.", l->op, l->code ? l->code : "", l->text ? l->text : "");
 	text_fold(t, 0, 0, str_text(&s));
-	for (int i = 0; i < l->at->nargs && i < 3; i++) {
+	if (l->converts)
+		before_after(ui, l, t);
+	for (int i = 0; i < l->at->nargs && i < 3 && !l->converts; i++) {
 		str_clear(&s);
 		str_addf(&s, "argument %d: ", i);
 		look_arg(g, &l->at->arg[i], &s);

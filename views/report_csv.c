@@ -157,20 +157,18 @@ static void bench(struct text *t, const struct report *r, const struct version *
 
 static void constants(struct text *t, const struct report *r, const struct version *v)
 {
-	struct arena mem = { 0 };
-	int n;
-	struct constant_row *c = look_constants(r->s, v, &mem, &n);
+	for (int i = 0; i < v->nconstants; i++) {
+		const struct constant_row *c = &v->constant[i];
 
-	for (int i = 0; i < n; i++) {
-		field(t, c[i].value->name);
-		type(t, c[i].value);
-		fieldf(t, "%llu", (unsigned long long)c[i].value->bytes);
-		fieldf(t, "%d", c[i].users);
-		fieldf(t, "%d", c[i].methods);
-		field(t, c[i].file);
+		field(t, c->value->name);
+		type(t, c->value);
+		fieldf(t, "%llu", (unsigned long long)c->value->bytes);
+		fieldf(t, "%d", c->users);
+		fieldf(t, "%d", c->methods);
+		field(t, look_file(r->s, c->value->home));
+		fieldf(t, "%d", c->copies);
 		end(t);
 	}
-	arena_free(&mem);
 }
 
 static void warnings(struct text *t, const struct report *r, const struct version *v, int m)
@@ -226,7 +224,7 @@ static const struct {
 	{ "bench", "method,subject,state,engine,setup_ms,first_ms,min_ms,median_ms,p90_ms,mean_ms,sd_ms,runs,share,gflops,failed", bench },
 	{ "warnings", "method,node,code,max_abs_diff,text", warnings },
 	{ "memory", "method,tensor,type,arena,offset,bytes,first_call,last_call,in_use", memory },
-	{ "constants", "name,type,bytes,users,methods,file", NULL },
+	{ "constants", "name,type,bytes,users,methods,file,copies", NULL },
 };
 
 void report_csv(struct text *t, const struct report *r)

@@ -337,26 +337,25 @@ static json_t *files(const struct report *r)
 
 static json_t *constants(const struct report *r)
 {
-	struct arena mem = { 0 };
+	const struct version *v = report_before(r);
 	json_t *a = json_array();
-	int n;
-	struct constant_row *c = look_constants(r->s, report_before(r), &mem, &n);
 
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < v->nconstants; i++) {
+		const struct constant_row *c = &v->constant[i];
 		json_t *o = json_object();
 
-		put(o, "name", report_string(c[i].value->name));
-		put(o, "dtype", report_string(dtype_name(c[i].value->dtype)));
-		put(o, "shape", shape_of(c[i].value));
-		put(o, "bytes", count(c[i].value->bytes));
-		put(o, "users", json_integer(c[i].users));
-		put(o, "methods", json_integer(c[i].methods));
-		put(o, "file", report_string(c[i].file));
+		put(o, "name", report_string(c->value->name));
+		put(o, "dtype", report_string(dtype_name(c->value->dtype)));
+		put(o, "shape", shape_of(c->value));
+		put(o, "bytes", count(c->value->bytes));
+		put(o, "users", json_integer(c->users));
+		put(o, "methods", json_integer(c->methods));
+		put(o, "file", report_string(look_file(r->s, c->value->home)));
+		put(o, "copies", json_integer(c->copies));
 		if (r->hash)
-			put(o, "sha256", hash(c[i].value->data, c[i].value->bytes));
+			put(o, "sha256", hash(c->value->data, c->value->bytes));
 		add(a, o);
 	}
-	arena_free(&mem);
 	return a;
 }
 

@@ -218,36 +218,6 @@ static const char *short_name(const struct op *op)
 	return op_is(op, "aten.bmm.default") ? "bmm" : op_is(op, "aten.mm.default") ? "mm" : "addmm";
 }
 
-bool linear_plan(struct linear_plan *p, struct graph *const *g, int ngraphs, struct error *err)
-{
-	struct folding f;
-	vec(struct linear) rows = { 0 };
-
-	(void)err;
-	memset(p, 0, sizeof *p);
-	folding_open_traces(&f, g, ngraphs);
-	for (int m = 0; m < ngraphs; m++)
-		for (struct node *n = g[m]->first; n; n = n->next)
-			if (is_candidate(g[m], n)) {
-				struct linear row = { .method = m, .at = n, .op = short_name(n->op) };
-
-				row.converts = row.marked = decide(&f, m, n, &row);
-				vec_push(&p->mem, &rows, row);
-			}
-	folding_close(&f);
-	p->linear = rows.at;
-	p->nlinears = rows.n;
-	return true;
-}
-
-void linear_plan_free(struct linear_plan *p)
-{
-	arena_free(&p->mem);
-	memset(p, 0, sizeof *p);
-}
-
-/* ---- apply ---- */
-
 /* The 1-D constant, as long as a row, that the product's only reader adds to it, perhaps through a view: what it is
  * added to has rows of the same length then, so rows stayed whole. */
 static struct node *bias_after(const struct node *n, struct value **bias, struct node **view)
@@ -277,6 +247,51 @@ static struct node *bias_after(const struct node *n, struct value **bias, struct
 		return NULL;
 	return next;
 }
+
+static void describe(const struct node *n, struct linear *row)
+{
+	struct value *bias = NULL;
+	struct node *view;
+
+	row->weight = walk_from(node_input(n, op_weight_arg(n->op))).weight;
+	if (op_is(n->op, "aten.addmm.default"))
+		bias = node_input(n, op_bias_arg(n->op));
+	else if (op_is(n->op, "aten.bmm.default"))
+		row->add = bias_after(n, &bias, &view);
+	row->bias = row->add || op_is(n->op, "aten.addmm.default") ? bias : NULL;
+}
+
+bool linear_plan(struct linear_plan *p, struct graph *const *g, int ngraphs, struct error *err)
+{
+	struct folding f;
+	vec(struct linear) rows = { 0 };
+
+	(void)err;
+	memset(p, 0, sizeof *p);
+	folding_open_traces(&f, g, ngraphs);
+	for (int m = 0; m < ngraphs; m++)
+		for (struct node *n = g[m]->first; n; n = n->next)
+			if (is_candidate(g[m], n)) {
+				struct linear row = { .method = m, .at = n, .op = short_name(n->op) };
+
+				row.converts = row.marked = decide(&f, m, n, &row);
+				if (row.converts)
+					describe(n, &row);
+				vec_push(&p->mem, &rows, row);
+			}
+	folding_close(&f);
+	p->linear = rows.at;
+	p->nlinears = rows.n;
+	return true;
+}
+
+void linear_plan_free(struct linear_plan *p)
+{
+	arena_free(&p->mem);
+	memset(p, 0, sizeof *p);
+}
+
+/* ---- apply ---- */
 
 /* What a batched product reads may have gone through an expand to the sizes that it has. */
 static struct value *without_copies(struct value *v)

@@ -12,6 +12,9 @@ struct linear {
 	const char *op;			/* "mm", "addmm", "bmm" */
 	bool converts;
 	const char *code, *text;	/* why it stays */
+	/* Of one that converts: what the linear reads, and the add behind a bmm that gives it its bias; or NULL. */
+	const struct value *weight, *bias;
+	const struct node *add;
 	bool marked;
 };
 

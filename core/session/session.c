@@ -184,6 +184,7 @@ bool session_facts(struct session *s, int version, struct error *err)
 		if (!facts_make(&v->facts[m], &source, &v->mem, err))
 			return false;
 	}
+	v->constant = constants_find(v->method, n, !version, &v->mem, &v->nconstants);
 	v->has_facts = true;
 	return true;
 }

@@ -11,6 +11,7 @@
 #include "core/program/emit.h"
 #include "core/run/cpu.h"
 #include "core/run/worker.h"
+#include "core/session/constants.h"
 #include "core/session/facts.h"
 
 enum apply_step { APPLY_FOLD, APPLY_LINEAR, APPLY_PARTITION };
@@ -22,6 +23,8 @@ struct version {
 	bool has_facts;
 	struct emitted emitted;		/* made when asked for: sizes, and what is written */
 	bool has_emitted;
+	struct constant_row *constant;	/* made with the facts */
+	int nconstants;
 	struct fold_plan fold;		/* both made with the facts */
 	struct linear_plan linear;
 	bool has_plans;

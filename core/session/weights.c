@@ -1,11 +1,12 @@
 #include "core/session/weights.h"
 
 #include "core/base/map.h"
+#include "core/base/same.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { FEW_NUMBERS = 64, FEW_BYTES = 1024, SAMPLE = 16 };
+enum { FEW_NUMBERS = 64, FEW_BYTES = 1024 };
 
 /* The largest magnitude of a row of whole numbers; < 0: some are none. */
 static double row_range(const struct value *w, int64_t row)
@@ -46,19 +47,17 @@ bool weight_is_quantized(const struct value *w)
 
 /* Stored twice */
 
-struct key { size_t bytes; uint8_t sample[3 * SAMPLE]; };	/* first, middle and last bytes */
-
 struct seen {
 	const struct value *v;
 	const struct graph *g;
 	const struct node *reader;
-	struct seen *next;		/* another one with the same key */
 };
 
 struct looking {
 	const struct program *p;
 	struct arena *mem, scratch;
-	struct map at, by_key;		/* bytes -> struct seen; key -> the first of a list */
+	struct map at;			/* bytes that were looked at */
+	struct same same;		/* of bytes -> struct seen */
 	const struct graph *g;
 	const struct node *n;
 	bool counts;
@@ -79,40 +78,21 @@ static bool is_filed(const struct program *p, const struct value *v)
 	return filed;
 }
 
-static struct seen *find_same(const struct looking *l, const struct key *key, const struct value *v)
-{
-	for (struct seen *s = map_get(&l->by_key, key, sizeof *key); s; s = s->next)
-		if (!memcmp(s->v->data, v->data, v->bytes))
-			return s;
-	return NULL;
-}
-
-static void remember(struct looking *l, const struct key *key, struct value *v)
-{
-	struct seen *s = arena_alloc(&l->scratch, sizeof *s);
-
-	*s = (struct seen){ v, l->g, l->n, map_get(&l->by_key, key, sizeof *key) };
-	map_put(&l->by_key, &l->scratch, arena_copy(&l->scratch, key, sizeof *key), sizeof *key, s);
-}
-
 static void look_at_constant(struct value *v, void *ctx)
 {
 	struct looking *l = ctx;
-	struct key key = { .bytes = v->bytes };
-	const struct seen *same;
+	const struct seen *first;
+	struct seen *seen;
 
 	if (v->kind != VALUE_CONSTANT || !v->data || v->bytes < FEW_BYTES || !is_filed(l->p, v) ||
 	    map_get(&l->at, &v->data, sizeof v->data))
 		return;
 	map_put(&l->at, &l->scratch, arena_copy(&l->scratch, &v->data, sizeof v->data), sizeof v->data, v);
-	memcpy(key.sample, v->data, SAMPLE);
-	memcpy(key.sample + SAMPLE, v->data + v->bytes / 2, SAMPLE);
-	memcpy(key.sample + 2 * SAMPLE, v->data + v->bytes - SAMPLE, SAMPLE);
-	same = find_same(l, &key, v);
-	if (same && l->counts)
-		vec_push(l->mem, &l->found, ((struct stored_twice){ v, same->v, l->n, same->reader, same->g }));
-	else if (!same)
-		remember(l, &key, v);
+	seen = arena_alloc(&l->scratch, sizeof *seen);
+	*seen = (struct seen){ v, l->g, l->n };
+	first = same_find(&l->same, v->data, v->bytes, seen);
+	if (first && l->counts)
+		vec_push(l->mem, &l->found, ((struct stored_twice){ v, first->v, l->n, first->reader, first->g }));
 }
 
 struct stored_twice *weights_stored_twice(const struct program *p, struct graph *const *method, int at, struct arena *a,
@@ -120,6 +100,7 @@ struct stored_twice *weights_stored_twice(const struct program *p, struct graph 
 {
 	struct looking l = { .p = p, .mem = a };
 
+	l.same.mem = &l.scratch;
 	for (int m = 0; m <= at; m++) {
 		l.g = method[m];
 		l.counts = m == at;
