@@ -55,6 +55,10 @@ speed: all tools
 	@[ -x $(B)/etrun/etrun ] || sh $(CASES)/../tools/build-etrun $(B)/etrun
 	python3 tests/speed.py --run $(B)/tests/tool_run --one $(B)/tests/tool_one --etrun $(B)/etrun/etrun $(CASES)
 
+# What a fold costs, in time and memory.
+foldcost: all tools
+	python3 tests/foldcost.py --etinspect $(B)/etinspect --fold $(B)/tests/tool_fold --make $(B)/tests/tool_make $(CASES)
+
 # What --optimize writes beside the exporter's xnnpack.pte, both in the stock runtime; on a machine that does nothing else.
 latency: all
 	@[ -x $(B)/etrun/etrun ] || sh $(CASES)/../tools/build-etrun $(B)/etrun
@@ -140,6 +144,6 @@ deps:
 		$(SUDO) $(APT) update; $(SUDO) $(APT) install --no-install-recommends -t trixie $(XNNPACK); \
 	else $(SUDO) $(APT) install --no-install-recommends $(XNNPACK); fi
 
-.PHONY: all run check tap conformance architectures speed latency asan tools mutate mutated rules monkey monkey-asan install clean deps
+.PHONY: all run check tap conformance architectures speed foldcost latency asan tools mutate mutated rules monkey monkey-asan install clean deps
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -547,15 +547,15 @@ static void a_constant_may_lie_anywhere(void **state_)
 	graph_free(g);
 }
 
-/* exec_constant */
+/* exec_constants */
 
-static void constant_is(const struct graph *g, const struct value *v, float first, float last)
+static void constant_is(const struct graph *g, struct value *v, float first, float last)
 {
 	struct arena mem = { 0 };
 	struct error err = { 0 };
 	struct tensor t;
 
-	if (!exec_constant(g, v, &mem, &t, &err))
+	if (!exec_constants(g, &v, 1, &mem, &t, &err))
 		fail_msg("%s", err.text);
 	assert_int_equal(tensor_numel(&t), 6);
 	if (floats(&t)[0] != first || floats(&t)[5] != last)
@@ -618,10 +618,10 @@ static void what_is_no_constant_is_refused(void **state_)
 	struct error err = { 0 };
 	struct tensor t;
 
-	assert_false(exec_constant(g, node(g, &op_add, arg_value(c), arg_value(in)), &mem, &t, &err));
+	assert_false(exec_constants(g, (struct value *[]){ node(g, &op_add, arg_value(c), arg_value(in)) }, 1, &mem, &t, &err));
 	assert_non_null(strstr(err.text, "no constant"));
-	assert_false(exec_constant(g, node(g, &op_add, arg_value(c), arg_value(s)), &mem, &t, &err));
-	assert_false(exec_constant(g, node(g, &op_unknown, arg_value(c), arg_none()), &mem, &t, &err));
+	assert_false(exec_constants(g, (struct value *[]){ node(g, &op_add, arg_value(c), arg_value(s)) }, 1, &mem, &t, &err));
+	assert_false(exec_constants(g, (struct value *[]){ node(g, &op_unknown, arg_value(c), arg_none()) }, 1, &mem, &t, &err));
 	arena_free(&mem);
 	graph_free(g);
 }

@@ -8,6 +8,7 @@
  *   tool_make heavy N FILE    the same, and 100 linears that share 16 MB: making delegates of them takes seconds
  *   tool_make wide N FILE     N nodes: one value read by a third of them, all results alive at once, in scattered memory
  *   tool_make linears N FILE  a chain of N linears, each with a weight of its own, an erf behind every second
+ *   tool_make computed N FILE a chain of N linears, each with a weight of 64 MB that is computed at every run
  *   tool_make ports N FILE    N inputs, a node for each, N outputs
  */
 #include "tests/maker.h"
@@ -129,6 +130,28 @@ static void heavy(struct maker *m, int n)
 	maker_out(m, v[0]);
 }
 
+static void computed(struct maker *m, int n)
+{
+	enum { SIDE = 4096 };
+	uint64_t at = 0;
+	int w = planned(m, &at, SHAPE(SIDE, SIDE)), row[2] = { planned(m, &at, SHAPE(1, SIDE)), planned(m, &at, SHAPE(1, SIDE)) };
+	int x = planned(m, &at, SHAPE(1, SIDE)), from = x, none = maker_none(m);
+
+	maker_in(m, x);
+	for (int i = 0; i < n; i++) {
+		float *data = malloc(SIDE * SIDE * sizeof *data);	/* the system has it back when we end */
+		float scale = 0.5f;
+
+		for (int k = 0; k < SIDE * SIDE; k++)
+			data[k] = (float)((k * 2654435761u + (unsigned)i * 97u) >> 20) / 262144 - 0.0078125f;
+		maker_call(m, "aten::mul.out", LIST(maker_constant(m, DTYPE_F32, data, SHAPE(SIDE, SIDE)),
+			maker_constant(m, DTYPE_F32, arena_copy(&m->mem, &scale, sizeof scale), SHAPE(1)), w, w));
+		maker_call(m, "aten::linear.out", LIST(from, w, none, row[i % 2], row[i % 2]));
+		from = row[i % 2];
+	}
+	maker_out(m, from);
+}
+
 /* A row times a matrix that is an input: XNNPACK packs the matrix first, which takes longer than one row does. The
  * table that nothing reads goes. */
 static void slower(struct maker *m)
@@ -203,6 +226,7 @@ static void ports(struct maker *m, int n)
 
 static const struct { const char *name; void (*make)(struct maker *m, int n); } sized[] = {
 	{ "many", many }, { "heavy", heavy }, { "wide", wide }, { "linears", linears }, { "ports", ports },
+	{ "computed", computed },
 };
 
 static bool make_sized(struct maker *m, const char *kind, int n)
@@ -227,7 +251,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(kind, "slower")) {
 		slower(m);
 	} else if (argc != 4 || !make_sized(m, kind, atoi(argv[2]))) {
-		fprintf(stderr, "usage: tool_make posconv|methods|hostile|slower FILE, or tool_make many|heavy|wide|linears|ports N FILE\n");
+		fprintf(stderr, "usage: tool_make posconv|methods|hostile|slower FILE, or\n"
+			"tool_make many|heavy|wide|linears|computed|ports N FILE\n");
 		return 2;
 	}
 	maker_save(m, argv[argc - 1]);

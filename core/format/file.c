@@ -110,6 +110,12 @@ bool file_open(struct file *f, const char *path, struct error *err)
 	return ok;
 }
 
+void file_forget(const struct file *f)
+{
+	if (f->map && f->bytes)
+		madvise((void *)(uintptr_t)f->data, f->bytes, MADV_DONTNEED);	/* never written to: nothing is lost */
+}
+
 void file_close(struct file *f)
 {
 	if (f->map)

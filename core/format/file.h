@@ -25,6 +25,8 @@ bool file_open(struct file *f, const char *path, struct error *err);
 /* Maps an open descriptor (a memfd, say) under the name PATH; the descriptor is not closed. */
 bool file_open_fd(struct file *f, int fd, const char *path, struct error *err);
 void file_close(struct file *f);
+/* The bytes stay readable, but need not be in memory until they are read again. */
+void file_forget(const struct file *f);
 
 /* What the first bytes say a file is, for a clear message when it is not what was asked for. */
 enum file_kind {

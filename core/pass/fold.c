@@ -87,12 +87,13 @@ static bool take_marks(const struct fold_plan *p, struct folding *f, struct erro
 }
 
 /* One tensor to be stored, in one method. */
-struct folded { struct stored what; const char *name; int home; struct value *made; struct tensor tensor; };
+struct folded { struct stored what; const char *name; int home; struct tensor tensor; };
 
 struct applying {
 	struct folding *f;
 	struct arena mem;
 	struct map by_digest;		/* the first with this expression */
+	struct map made;		/* the constant of an expression, in the method at hand */
 	vec(struct folded) list;
 	struct error *err;
 	int tensors;			/* different ones */
@@ -126,18 +127,25 @@ static bool add_group(struct applying *a, const struct fold_group *g)
 static bool compute(struct applying *a, int method)
 {
 	struct graph *g = a->f->trace[method].g;
+	vec(struct value *) value = { 0 };
+	vec(int) at = { 0 };
+	struct tensor *made;
 
 	for (int i = 0; i < a->list.n; i++) {
-		struct folded *x = &a->list.at[i];
+		const struct stored *x = &a->list.at[i].what;
 
-		if (x->what.method != method || map_get(&a->by_digest, x->what.digest, 64))
+		if (x->method != method || map_get(&a->by_digest, x->digest, 64))
 			continue;
-		map_put(&a->by_digest, &a->mem, x->what.digest, 64, (void *)(uintptr_t)(i + 1));
-		if (!work_goes_on(g->work, "folding", i, a->list.n, a->err) ||
-		    !exec_constant(g, x->what.value, &g->mem, &x->tensor, a->err))
-			return false;
-		a->tensors++;
+		map_put(&a->by_digest, &a->mem, x->digest, 64, (void *)(uintptr_t)(i + 1));
+		vec_push(&a->mem, &value, x->value);
+		vec_push(&a->mem, &at, i);
 	}
+	made = arena_array(&a->mem, (size_t)value.n + 1, sizeof *made);
+	if (value.n && !exec_constants(g, value.at, value.n, &g->mem, made, a->err))
+		return false;
+	for (int i = 0; i < value.n; i++)
+		a->list.at[at.at[i]].tensor = made[i];
+	a->tensors += value.n;
 	return true;
 }
 
@@ -156,28 +164,36 @@ static bool replace(struct applying *a, struct folded *x)
 	if (!same_type(t, v))
 		return error_set(a->err, ERROR_RUN, "%s: computed ahead it has another type than the file says",
 			x->name);
-	for (int i = 0; i < a->list.n; i++)	/* an equal expression of this method: one tensor serves both */
-		if (a->list.at[i].made && a->list.at[i].what.method == x->what.method &&
-		    !strcmp(a->list.at[i].what.digest, x->what.digest)) {
-			graph_replace(g, v, a->list.at[i].made);
-			return true;
-		}
+	c = map_get(&a->made, x->what.digest, 64);
+	if (c) {	/* an equal expression of this method: one tensor serves both */
+		graph_replace(g, v, c);
+		return true;
+	}
 	c = graph_value(g, VALUE_CONSTANT, t->dtype, t->rank, t->size);
 	memcpy(c->dim_order, t->dim_order, sizeof c->dim_order);
 	c->data = t->data;
 	c->home = x->home;
 	c->name = c->folded = arena_string(&g->mem, x->name);
 	graph_replace(g, v, c);
-	x->made = c;
+	map_put(&a->made, &a->mem, x->what.digest, 64, c);
 	return true;
 }
 
-static bool touches(const struct applying *a, int method)
+static bool replace_all(struct applying *a, int method)
 {
-	for (int i = 0; i < a->list.n; i++)
-		if (a->list.at[i].what.method == method)
-			return true;
-	return false;
+	bool any = false;
+
+	a->made = (struct map){ 0 };
+	for (int i = 0; i < a->list.n; i++) {
+		if (a->list.at[i].what.method != method)
+			continue;
+		if (!replace(a, &a->list.at[i]))
+			return false;
+		any = true;
+	}
+	if (any)
+		graph_sweep(a->f->trace[method].g);
+	return true;
 }
 
 static bool apply_all(struct applying *a)
@@ -188,12 +204,9 @@ static bool apply_all(struct applying *a)
 	for (int m = 0; m < a->f->ntraces; m++)
 		if (!compute(a, m))
 			return false;
-	for (int i = 0; i < a->list.n; i++)
-		if (!replace(a, &a->list.at[i]))
-			return false;
 	for (int m = 0; m < a->f->ntraces; m++)
-		if (touches(a, m))
-			graph_sweep(a->f->trace[m].g);
+		if (!replace_all(a, m))
+			return false;
 	return true;
 }
 

@@ -55,8 +55,8 @@ uint64_t exec_node_ns(const struct exec *e, const struct node *n);
 int exec_nmissing(const struct exec *e);
 const char *exec_missing(const struct exec *e, int i);
 
-/* Evaluates constant-only nodes for the fold: the value of v, in arena memory. Portable kernels only. */
-bool exec_constant(const struct graph *g, const struct value *v, struct arena *a, struct tensor *out,
-		   struct error *err);
+/* Evaluates constant-only nodes for the fold, each once: the n values of v, in arena memory. Portable kernels only. */
+bool exec_constants(const struct graph *g, struct value **v, int n, struct arena *a, struct tensor *out,
+		    struct error *err);
 
 #endif

@@ -11,12 +11,14 @@ struct cell {
 	struct cell *root;	/* whose memory it lies in: itself, or what it is a view of */
 	int sharers;		/* of a root: cells that still need its memory */
 	void *block;		/* mem_free */
+	bool wanted;		/* by the caller */
 };
 
 struct evaluation {
 	const struct graph *g;
 	struct arena *out_mem;
-	const struct value *wanted;
+	struct value **wanted;
+	int nwanted;
 	struct arena mem, scratch, call_mem;
 	struct cell **cell;		/* by value id; NULL: not of the expression */
 	struct tensor **tensor;		/* of those cells */
@@ -75,9 +77,9 @@ static void order_node(struct evaluation *e, struct node *n)
 	node_each_input(n, count_reader, e);
 }
 
-static bool find_expression(struct evaluation *e)
+static bool find_expression(struct evaluation *e, struct value *wanted)
 {
-	enter(e->g->value[e->wanted->id], e);
+	enter(wanted, e);
 	while (e->stack.n && e->ok) {
 		struct node *n = e->stack.at[e->stack.n - 1];
 		struct cell *c = cell_of(e, n->out[0]);
@@ -91,7 +93,8 @@ static bool find_expression(struct evaluation *e)
 		if (c->state == ENTERED)	/* its inputs are all there now */
 			order_node(e, n);
 	}
-	count_reader(e->g->value[e->wanted->id], e);
+	count_reader(wanted, e);
+	e->cell[wanted->id]->wanted = true;
 	return e->ok;
 }
 
@@ -155,7 +158,7 @@ static bool give_memory(struct evaluation *e, const struct value *v, struct tens
 	if (!dtype_tensor_bytes(t->dtype, t->rank, t->size, &t->capacity))
 		return error_set(e->err, ERROR_MEMORY, "a result has no size");
 	c->sharers = 1;
-	t->data = v == e->wanted ? arena_try(e->out_mem, t->capacity + OVER_READ) :
+	t->data = c->wanted ? arena_try(e->out_mem, t->capacity + OVER_READ) :
 		(c->block = mem_try(t->capacity + OVER_READ));
 	return t->data || error_set(e->err, ERROR_MEMORY, "%zu bytes are not to be had", t->capacity);
 }
@@ -167,7 +170,8 @@ static bool share(struct evaluation *e, const struct step *s)
 	const struct tensor *from = in ? e->tensor[in->id] : NULL;
 	struct tensor *to = s->call.out[0];
 
-	if (!(s->node->op->flags & OP_VIEW) || s->node->nouts != 1 || !in || out == e->wanted || from->dtype != to->dtype ||
+	if (!(s->node->op->flags & OP_VIEW) || s->node->nouts != 1 || !in || e->cell[out->id]->wanted ||
+	    from->dtype != to->dtype ||
 	    tensor_numel(from) != tensor_numel(to) || !tensor_is_default_order(from) || !tensor_is_default_order(to))
 		return false;
 	to->data = from->data;
@@ -214,32 +218,40 @@ static bool run_node(struct evaluation *e, struct node *n)
 
 static bool evaluate(struct evaluation *e)
 {
-	if (!find_expression(e))
-		return false;
-	if (e->wanted->kind == VALUE_CONSTANT && !give_constant(e, e->wanted))
-		return false;
+	for (int i = 0; i < e->nwanted; i++)
+		if (!find_expression(e, e->wanted[i]) ||
+		    (e->wanted[i]->kind == VALUE_CONSTANT && !give_constant(e, e->wanted[i])))
+			return false;
 	for (int i = 0; i < e->order.n; i++)
-		if (!run_node(e, e->order.at[i]))
+		if (!work_goes_on(e->g->work, "folding", i, e->order.n, e->err) || !run_node(e, e->order.at[i]))
 			return false;
 	return true;
 }
 
-bool exec_constant(const struct graph *g, const struct value *v, struct arena *a, struct tensor *out,
-		   struct error *err)
+/* What is stored already is copied. */
+static bool hand_over(struct evaluation *e, const struct value *v, struct tensor *out)
 {
-	struct evaluation e = { .g = g, .out_mem = a, .wanted = v, .err = err, .ok = true };
+	*out = *e->tensor[v->id];
+	if (v->kind != VALUE_CONSTANT)
+		return true;
+	out->data = arena_try(e->out_mem, v->bytes + OVER_READ);
+	if (!out->data)
+		return error_set(e->err, ERROR_MEMORY, "%zu bytes are not to be had", v->bytes);
+	memcpy(out->data, v->data, v->bytes);
+	return true;
+}
+
+bool exec_constants(const struct graph *g, struct value **v, int n, struct arena *a, struct tensor *out,
+		    struct error *err)
+{
+	struct evaluation e = { .g = g, .out_mem = a, .wanted = v, .nwanted = n, .err = err, .ok = true };
 	bool ok;
 
 	e.cell = arena_array(&e.mem, (size_t)g->nvalues, sizeof *e.cell);
 	e.tensor = arena_array(&e.mem, (size_t)g->nvalues, sizeof *e.tensor);
 	ok = evaluate(&e);
-	if (ok) {
-		*out = *e.tensor[v->id];
-		if (v->kind == VALUE_CONSTANT && !(out->data = arena_try(a, v->bytes + OVER_READ)))
-			ok = error_set(err, ERROR_MEMORY, "%zu bytes are not to be had", v->bytes);
-		else if (v->kind == VALUE_CONSTANT)
-			memcpy(out->data, v->data, v->bytes);
-	}
+	for (int i = 0; ok && i < n; i++)
+		ok = hand_over(&e, v[i], &out[i]);
 	for (int i = 0; i < g->nvalues; i++)
 		if (e.cell[i])
 			mem_free(e.cell[i]->block);

@@ -94,7 +94,13 @@ static bool open_pool(struct exec *e, struct error *err)
 		return true;
 	cpu_read(&cpu);
 	e->cache_bytes = cpu.l2_bytes;
-	return live_pool_open(&e->pool, e->option.threads, err);
+	if (!live_pool_open(&e->pool, e->option.threads, err))
+		return false;
+	if (e->program)
+		live_pool_reads(e->pool, &e->program->file);
+	for (int i = 0; e->program && i < e->program->ndata; i++)
+		live_pool_reads(e->pool, &e->program->data_file[i]);
+	return true;
 }
 
 static bool open_live(struct exec *e, struct xgraph *x, struct step *s, struct error *err)

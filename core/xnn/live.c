@@ -2,12 +2,16 @@
 
 #include "core/base/num.h"
 #include "core/xnn/live_define.h"
+#include "core/xnn/live_memory.h"
 
 #include <pthreadpool.h>
 #include <string.h>
 
 struct live_pool {
 	pthreadpool_t threads;
+	const struct file **file;	/* that weights are packed from */
+	int nfiles;
+	struct arena mem;
 	struct { bool done, ok; struct error why; } trial[XD_COUNT];	/* by datatype of a weight */
 };
 
@@ -38,7 +42,7 @@ static const enum xnn_datatype datatypes[XD_COUNT] = {
 
 bool live_pool_open(struct live_pool **out, int threads, struct error *err)
 {
-	enum xnn_status status = xnn_initialize(NULL);
+	enum xnn_status status = xnn_initialize(live_allocator());
 	struct live_pool *p;
 
 	if (status != xnn_status_success)
@@ -55,7 +59,18 @@ void live_pool_close(struct live_pool *p)
 	if (!p)
 		return;
 	pthreadpool_destroy(p->threads);
+	arena_free(&p->mem);
 	mem_free(p);
+}
+
+void live_pool_reads(struct live_pool *p, const struct file *f)
+{
+	const struct file **all = arena_array(&p->mem, (size_t)p->nfiles + 1, sizeof *all);
+
+	for (int i = 0; i < p->nfiles; i++)
+		all[i] = p->file[i];
+	all[p->nfiles++] = f;
+	p->file = all;
 }
 
 const char *live_version(void)
@@ -235,8 +250,10 @@ static bool open_runtime(struct live **out, const struct xgraph *x, struct live_
 	bool ok = build(&b, err);
 
 	if (ok) {
+		live_packing_begins(pool->file, pool->nfiles);
 		status = xnn_create_runtime_v2(b.subgraph, pool->threads, profile ? XNN_FLAG_BASIC_PROFILING : 0,
 					       &l->runtime);
+		live_packing_ends();
 		ok = status == xnn_status_success ||
 		     error_set(err, ERROR_UNSUPPORTED, "this XNNPACK does not make the runtime: %s", live_status(status));
 	}
