@@ -1,5 +1,6 @@
 /* The weight fold, rule by rule, on graphs made by hand. x is the input, w, v are constants of 4 x 4 floats. */
 #include "tests/fold_fixture.h"
+#include "tests/lab.h"
 
 /* ---- what folds ---- */
 
@@ -804,6 +805,28 @@ static void the_delegate_of_a_folded_node_is_made_anew(void **state)
 	teardown(&f);
 }
 
+/* Delegates hold filters of f16 convolutions as f32: the cast is how XNNPACK packs them, no work to be saved. */
+static void the_cast_of_a_delegates_filter_stays(void **state)
+{
+	struct lab *lab = lab_new();
+	struct value *w = lab_constant(lab, DTYPE_F32, -1, 1, SIZES(2, 3, 1, 1)), *c, *y;
+	struct error err = { 0 };
+	struct fold_plan p;
+
+	c = lab_node(lab, "dim_order_ops._to_dim_order_copy.default", V(w), I(DTYPE_F16), NONE, NONE, NONE, B(false), NONE);
+	y = lab_node(lab, "aten.convolution.default", V(lab_input(lab, DTYPE_F16, SIZES(1, 3, 4, 4))), V(c), NONE, INTS(1, 1), INTS(0, 0),
+		     INTS(1, 1), B(false), INTS(0, 0), I(1));
+	lab_output(lab, y);
+	assert_true(fold_plan(&p, &lab->g, 1, &err));
+	assert_int_equal(p.nfolds, 1);
+	fold_plan_free(&p);
+	c->def->group = y->def->group = graph_add_group(lab->g, 0);
+	assert_true(fold_plan(&p, &lab->g, 1, &err));
+	assert_int_equal(p.nfolds, 0);
+	fold_plan_free(&p);
+	lab_free(lab);
+}
+
 /* Weights that share a number are weighed together: what one leaves over, another may take, and it is found at once. */
 static void weights_of_one_number_are_one_group(void **state)
 {
@@ -1040,6 +1063,7 @@ int main(void)
 		cmocka_unit_test(equal_names_do_not_make_equal_tensors),
 		cmocka_unit_test(nothing_marked_changes_nothing_and_twice_is_once),
 		cmocka_unit_test(the_delegate_of_a_folded_node_is_made_anew),
+		cmocka_unit_test(the_cast_of_a_delegates_filter_stays),
 		cmocka_unit_test(weights_of_one_number_are_one_group),
 		cmocka_unit_test(members_of_a_group_keep_their_files),
 		cmocka_unit_test(a_number_of_an_adapter_stays_with_it),

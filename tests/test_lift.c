@@ -2,6 +2,7 @@
 #include "core/format/xblob.h"
 #include "core/op/op.h"
 #include "core/program/states.h"
+#include "core/xnn/rule.h"
 #include "tests/maker.h"
 #include "tests/tap.h"
 
@@ -564,6 +565,11 @@ static void arguments_in_other_dim_orders(void **state)
 	assert_int_equal(g->output[0].value->size[0], 3);
 	assert_int_equal(g->output[0].value->dim_order[0], 1);
 	assert_false(g->group[0].foreign);
+	for (const struct node *n = g->first; n; n = n->next) {
+		if (op_is(n->op, "aten.abs.default"))
+			assert_int_equal(n->out[0]->dim_order[0], n->arg[0].value->dim_order[0]);
+		assert_int_equal(xnn_verdict(g, n, &g->mem).kind, VERDICT_TAKES);
+	}
 }
 
 static void delegates_that_contradict_their_call_are_opaque(void **state)

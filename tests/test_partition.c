@@ -2,6 +2,7 @@
 #include "core/graph/units.h"
 #include "core/pass/partition.h"
 #include "core/pass/recompose.h"
+#include "core/xnn/rule.h"
 #include "tests/lab.h"
 #include "tests/tap.h"
 
@@ -465,6 +466,67 @@ static void linears_are_put_together(void **state)
 	lab_free(lab);
 }
 
+/* bmm over the batches of x, which views make one dimension of and several again. */
+static struct value *batched(struct lab *lab, struct value *x, struct value *repeated)
+{
+	struct value *v = lab_node(lab, "aten.expand_copy.default", V(x), INTS(2, 3, 3, 4), B(false));
+
+	v = lab_node(lab, "aten.bmm.default", V(lab_node(lab, "aten.view_copy.default", V(v), INTS(6, 3, 4))),
+		     V(lab_node(lab, "aten.view_copy.default", V(repeated), INTS(6, 4, 5))));
+	return lab_node(lab, "aten.view_copy.default", V(v), INTS(2, 3, 3, 5));
+}
+
+static void linears_of_several_batches_are_put_together(void **state)
+{
+	LAB;
+	struct value *x = lab_input(lab, F, SIZES(2, 3, 3, 4)), *w = permuted(lab, lab_constant(lab, F, -1, 1, SIZES(5, 4))), *v;
+	struct error err = { 0 };
+
+	w = lab_node(lab, "aten.expand_copy.default", V(w), INTS(2, 3, 4, 5), B(false));
+	v = lab_node(lab, "aten.add.Tensor", V(batched(lab, x, w)), CONST(5), I(1));
+	lab_output(lab, v);
+	assert_int_equal(xnn_verdict(lab->g, v->def, &lab->g->mem).kind, VERDICT_TAKES);
+	assert_int_equal(recompose_apply(lab->g, &err), 1);
+	assert_true(graph_check(lab->g, &err));
+	assert_int_equal(lab->g->nnodes, 1);
+	assert_true(lab_run(lab, NULL, 1) < 1e-5);
+	lab_free(lab);
+}
+
+/* One row of a weight, repeated for all that is summed over, is no weight of a linear. */
+static void a_weight_that_is_repeated_within_stays(void **state)
+{
+	LAB;
+	struct value *w = permuted(lab, lab_constant(lab, F, -1, 1, SIZES(5, 1)));
+	struct error err = { 0 };
+
+	w = lab_node(lab, "aten.expand_copy.default", V(w), INTS(2, 3, 4, 5), B(false));
+	lab_output(lab, batched(lab, lab_input(lab, F, SIZES(2, 3, 3, 4)), w));
+	assert_int_equal(recompose_apply(lab->g, &err), 0);
+	lab_free(lab);
+}
+
+/* A view between a dequantise node and its product goes: what reads the product is a view as well. */
+static void a_view_of_what_is_dequantised_goes(void **state)
+{
+	LAB;
+	struct value *x = lab_input(lab, F, SIZES(3, 1, 4)), *w = lab_constant(lab, DTYPE_I8, -127, 128, SIZES(6, 4)), *scale, *v;
+	struct error err = { 0 };
+
+	scale = lab_node(lab, "quantized_decomposed.choose_qparams.tensor", V(x), I(-128), I(127), D(1e-7), I(DTYPE_I8));
+	v = lab_node(lab, "quantized_decomposed.quantize_per_tensor.tensor", V(x), V(scale), V(scale->def->out[1]), I(-128), I(127), I(DTYPE_I8));
+	v = lab_node(lab, "quantized_decomposed.dequantize_per_tensor.tensor", V(v), V(scale), V(scale->def->out[1]), I(-128), I(127),
+		     I(DTYPE_I8), NONE);
+	v = lab_node(lab, "aten.view_copy.default", V(v), INTS(3, 4));
+	w = lab_node(lab, "quantized_decomposed.dequantize_per_channel.default", V(w), V(lab_constant(lab, F, 0.01, 0.1, SIZES(6))), NONE, I(0),
+		     I(-127), I(127), I(DTYPE_I8), NONE);
+	v = lab_node(lab, "aten.mm.default", V(v), V(permuted(lab, w)));
+	lab_output(lab, lab_node(lab, "aten.view_copy.default", V(v), INTS(3, 2, 3)));
+	assert_int_equal(recompose_apply(lab->g, &err), 1);
+	assert_int_equal(count(lab->g, "aten.view_copy.default"), 1);
+	lab_free(lab);
+}
+
 static void what_is_no_linear_stays(void **state)
 {
 	LAB;
@@ -618,6 +680,27 @@ static struct value *hardswish(struct lab *lab, struct value *x, double three, d
 	v = lab_node(lab, "aten.clamp.default", V(v), NONE, I(6));
 	v = lab_node(lab, "aten.mul.Tensor", V(x), V(v));
 	return lab_node(lab, "aten.div.Tensor", V(v), V(c6));
+}
+
+static struct value *as_dtype(struct lab *lab, struct value *v, enum dtype t)
+{
+	return lab_node(lab, "dim_order_ops._to_dim_order_copy.default", V(v), I(t), NONE, NONE, NONE, B(false), INTS(0, 1));
+}
+
+static void hardswish_of_halves_is_put_together(void **state)
+{
+	LAB;
+	struct value *v = as_dtype(lab, hardswish(lab, as_dtype(lab, lab_input(lab, DTYPE_F16, SIZES(2, 5)), F), 3, 6), DTYPE_F16);
+	struct error err = { 0 };
+
+	lab_output(lab, v);
+	lab_output(lab, as_dtype(lab, hardswish(lab, as_dtype(lab, lab_input(lab, DTYPE_F64, SIZES(2, 5)), F), 3, 6), DTYPE_F64));
+	assert_int_equal(xnn_verdict(lab->g, v->def, &lab->g->mem).kind, VERDICT_TAKES);
+	assert_int_equal(recompose_apply(lab->g, &err), 2);
+	assert_int_equal(count(lab->g, "dim_order_ops._to_dim_order_copy.default"), 2);
+	assert_string_equal(lab->g->output[0].value->def->op->name, "aten.hardswish.default");
+	assert_int_equal(lab->g->output[0].value->dtype, DTYPE_F16);
+	lab_free(lab);
 }
 
 /* XNNPACK has no squeeze, and an unsqueeze at the end only: as view_copy they do not part a delegate. */
@@ -791,6 +874,9 @@ int main(void)
 		cmocka_unit_test(a_weight_that_is_also_read_as_floats_is_dequantised_outside_too),
 		cmocka_unit_test(a_dynamic_chain_is_copied_whole),
 		cmocka_unit_test(linears_are_put_together),
+		cmocka_unit_test(linears_of_several_batches_are_put_together),
+		cmocka_unit_test(a_weight_that_is_repeated_within_stays),
+		cmocka_unit_test(a_view_of_what_is_dequantised_goes),
 		cmocka_unit_test(what_is_no_linear_stays),
 		cmocka_unit_test(views_that_mix_rows_stay),
 		cmocka_unit_test(views_before_varying_linears_go),
@@ -800,6 +886,7 @@ int main(void)
 		cmocka_unit_test(a_view_at_the_edge_stays_outside),
 		cmocka_unit_test(a_view_that_is_not_free_goes_along),
 		cmocka_unit_test(hardswish_is_put_together),
+		cmocka_unit_test(hardswish_of_halves_is_put_together),
 		cmocka_unit_test(prelu_is_put_together),
 		cmocka_unit_test(fifty_thousand_nodes_in_a_second),
 	};

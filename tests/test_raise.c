@@ -365,6 +365,23 @@ static void dynamic_quantisation(void **state)
 	assert_int_equal(xmake_count(m, "quantized_decomposed.dequantize_per_token.default"), 1);
 }
 
+/* Of halves: their quantisation is that of the same floats. */
+static void dynamic_quantisation_of_halves(void **state)
+{
+	uint32_t in = xmake_input(m, XD_FP16, DIMS(3, 8))->id, out = xmake_output(m, XD_FP16, DIMS(3, 5))->id;
+	struct xvalue *q = xmake_inner(m, XD_QDINT8, DIMS(3, 8));
+	struct error err = { 0 };
+
+	q->quant = XQ_TOKEN;
+	q->nonbatch_dims = 1;
+	xmake_node(m, X_CONVERT, in, q->id);
+	xmake_node(m, X_FULLY_CONNECTED, q->id, channels(xmake_static(m, XD_QCINT8, -127, 127, DIMS(5, 8)), 0, 0.001, 0.01)->id,
+		   XNONE, out);
+	assert_true(xmake_raise(m, true, &err));
+	assert_int_equal(xmake_count(m, "aten.linear.default"), 1);
+	assert_int_equal(m->g->last->out[0]->dtype, DTYPE_F16);
+}
+
 /* Weights of -8 to 7 two a byte, as value + 8, the even one low; rows of 9 take 5 bytes. */
 static void pack_weights(struct xmake *x)
 {
@@ -479,6 +496,7 @@ int main(void)
 		T(softmax_and_products), T(transposed_second_operand), T(convolutions), T(odd_convolutions), T(pools),
 		T(resize_with_aligned_corners), T(permutes_cancel), T(softmax_keeps_its_layout), T(outputs_are_made_in_the_delegate),
 		T(static_quantisation), T(integers_stay_integers), T(unsigned_quantisation), T(dynamic_quantisation),
+		T(dynamic_quantisation_of_halves),
 		T(four_bit_channels), T(unknown_nodes_are_opaque), T(what_a_flag_means_is_not_guessed), T(wrong_arguments_are_refused),
 		T(damaged_graphs),
 	};

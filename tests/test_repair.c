@@ -163,12 +163,31 @@ static void a_filter_stays(void **state)
 	teardown(&r);
 }
 
+/* A node that has no operator here cannot be made anew. */
+static void what_is_not_understood_stays(void **state)
+{
+	struct rig r;
+	struct xvalue *x, *w, *a;
+
+	setup(&r);
+	x = input(&r);
+	w = stored(&r);
+	a = xmake_inner(r.x, XD_FP32, DIMS(SIDE, SIDE));
+	xmake_node(r.x, X_ADD, x->id, w->id, a->id, 0);
+	xmake_node(r.x, X_FULLY_CONNECTED, a->id, w->id, XNONE, result(&r)->id, 0x100);
+	repair(&r);
+	assert_false(r.g->group[0].changed);
+	assert_int_equal(r.is->pte.plan[0].delegate[0].blob.bytes, r.was->pte.plan[0].delegate[0].blob.bytes);
+	teardown(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_weight_that_is_copied_as_well),
 		cmocka_unit_test(an_elementwise_operand),
 		cmocka_unit_test(a_filter_stays),
+		cmocka_unit_test(what_is_not_understood_stays),
 	};
 
 	return RUN_TAP(tests);

@@ -204,6 +204,7 @@ static void pooling(void **state)
 	DECLINES("argument", "two innermost", "aten.mean.dim", INPUT(1, 2, 3, 4), INTS(1, 2), B(true), NONE);
 	DECLINES("argument", "keepdim", "aten.mean.dim", INPUT(1, 2, 3, 4), INTS(2, 3), B(false), NONE);
 	DECLINES("rank", "must have 4", "aten.mean.dim", INPUT(2, 3, 4), INTS(1, 2), B(true), NONE);
+	DECLINES("dtype", "a dtype is given", "aten.mean.dim", INPUT(1, 2, 3, 4), INTS(2, 3), B(true), I(F));
 	TAKES("aten.upsample_bilinear2d.vec", INPUT(1, 2, 3, 4), INTS(6, 8), B(false), NONE);
 }
 
@@ -215,7 +216,7 @@ static void indices_that_are_read(void **state)
 
 	expect(lab, y, NULL, NULL);
 	lab_output(lab, y->def->out[1]);
-	expect(lab, y, "dtype", "i64");
+	expect(lab, y, "argument", "the indices are used");
 	y = lab_node(lab, "aten.max.dim", V(x), I(2), B(true));
 	lab_output(lab, y->def->out[1]);
 	expect(lab, y, "argument", "the indices are used");
@@ -367,6 +368,18 @@ static void unsigned_quantisation(void **state)
 	expect(lab, x, "dtype", "u8");
 	expect(lab, lab_node(lab, "quantized_decomposed.quantize_per_tensor.default", INPUT(2), D(0.1), I(3), I(0), I(255), I(DTYPE_U8)), "dtype", "u8");
 	expect(lab, quant(lab, lab_input(lab, F, SIZES(2)), 0.1, 0), NULL, NULL);
+	lab_free(lab);
+}
+
+/* XNNPACK saturates where int8 ends; a dequantise node has nothing to saturate. */
+static void narrow_ranges(void **state)
+{
+	LAB;
+	struct arg x = V(lab_input(lab, DTYPE_I8, SIZES(2)));
+
+	expect(lab, lab_node(lab, "quantized_decomposed.dequantize_per_tensor.default", x, D(0.1), I(0), I(-127), I(127), I(DTYPE_I8), NONE), NULL, NULL);
+	expect(lab, lab_node(lab, "quantized_decomposed.quantize_per_tensor.default", INPUT(2), D(0.1), I(0), I(-127), I(127), I(DTYPE_I8)), "quant_params",
+	       "-127 to 127");
 	lab_free(lab);
 }
 
@@ -555,6 +568,7 @@ int main(void)
 		cmocka_unit_test(slices_of_integers),
 		cmocka_unit_test(biases_of_integers),
 		cmocka_unit_test(unsigned_quantisation),
+		cmocka_unit_test(narrow_ranges),
 		cmocka_unit_test(dynamic_quantisation),
 		cmocka_unit_test(axes_of_scales),
 		cmocka_unit_test(convolutions_of_integers),

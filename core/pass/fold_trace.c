@@ -2,6 +2,7 @@
 #include "core/pass/folding.h"
 
 #include "core/op/op.h"
+#include "core/xnn/check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -153,13 +154,13 @@ struct node **trace_nodes(struct folding *f, int method, const struct value *v, 
 
 /* ---- candidates ---- */
 
-/* A delegate's own weights: quantised integers that it stores. */
+/* A delegate's own weights: quantised integers that it stores, and f32 that it casts. */
 static bool is_static_already(const struct node *at, const struct value *v)
 {
 	const struct value *from = node_input(v->def, 0);
 
-	return at->group >= 0 && v->def->group == at->group && v->def->op->flags & OP_QUANTIZE && from &&
-		from->kind == VALUE_CONSTANT;
+	return cast_source(v, at->group) || (at->group >= 0 && v->def->group == at->group &&
+		v->def->op->flags & OP_QUANTIZE && from && from->kind == VALUE_CONSTANT);
 }
 
 static struct candidate *add_candidate(struct folding *f, int method, struct node *at, const char *position,

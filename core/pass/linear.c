@@ -327,9 +327,11 @@ static bool convert(struct graph *g, struct node *n, struct error *err)
 {
 	struct walk w = walk_from(node_input(n, op_weight_arg(n->op)));
 	struct value *weight = w.weight, *permuted = node_input(n, op_weight_arg(n->op));
+	struct form f;
 
-	if (op_is(n->op, "aten.bmm.default"))
-		return convert_bmm(g, n, weight, err);
+	if (op_is(n->op, "aten.bmm.default"))	/* more dimensions of batches than one come back with the form */
+		return recompose_match(g, n, &f) && f.arg[0].value->rank > n->out[0]->rank ?
+			recompose_linear(g, n, err) : convert_bmm(g, n, weight, err);
 	if (!permuted->def || !op_is(permuted->def->op, "aten.permute_copy.default") ||
 	    node_input(permuted->def, 0) != weight) {
 		struct value *t = op_build(g, n, "aten.permute_copy.default",

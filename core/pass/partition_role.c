@@ -85,6 +85,9 @@ const struct node **groups_read_freed(const struct graph *g, struct arena *a)
 		f.at = n;
 		node_each_input(n, look_for_freed, &f);
 	}
+	for (const struct node *n = g->first; n; n = n->next)
+		if (n->group >= 0 && n->op->flags & OP_OPAQUE)
+			f.node[n->group] = NULL;	/* it could not be lowered again */
 	arena_free(&scratch);
 	return f.node;
 }

@@ -191,6 +191,20 @@ static bool view_keeps_columns(const struct node *view, int64_t columns)
 	return last && last->kind == ARG_INT && last->i == columns;
 }
 
+/* What a view_copy reads that leaves the last `kept` dimensions as they are; NULL when v is none, or sizes vary. */
+static struct value *before_view(const struct value *v, int kept)
+{
+	struct node *view = maker(v, "aten.view_copy.default");
+	struct value *in = view ? node_input(view, 0) : NULL;
+
+	if (!in || in->dynamic || v->dynamic || in->rank < kept || v->rank < kept)
+		return NULL;
+	for (int d = 1; d <= kept; d++)
+		if (in->size[in->rank - d] != v->size[v->rank - d])
+			return NULL;
+	return in;
+}
+
 /* x is view(X, [rows, in]) and all that reads the product is a view. With sizes kept on the way back, the numbers of
  * elements on both sides prove that rows of x are rows of X, and both views go; else the first may be known to keep
  * rows: it goes, and the other one has the same bytes to view. Else the first may give the sizes of the second at once. */
@@ -205,7 +219,7 @@ static void strip_views(struct form *f, struct node *mm, int64_t out)
 	if (!x || !back || !op_is(back->op, "aten.view_copy.default") || x->rank < 2)
 		return;
 	restores = view_restores(back, x, out);
-	if (!restores && (!x->dynamic || !view_keeps_rows(view, x))) {
+	if (!restores && !(x->dynamic ? view_keeps_rows(view, x) : quant_def(x, QUANT_DEQUANTIZE) && before_view(view->out[0], 1))) {
 		if (x->dynamic && view_keeps_columns(back, out) && only_user(view->out[0])) {
 			f->turned = view;
 			form_add(f, back);
@@ -246,34 +260,77 @@ static struct value *expanded(struct value *v, struct form *f)
 	return node_input(n, 0);
 }
 
+/* The weight [n, k] that a batched product reads as [.., k, n]: its permute, repeated for every batch. */
+static struct value *match_repeated(struct value *wide, struct form *f)
+{
+	struct value *in = before_view(wide, 2), *v;
+	struct node *permute;
+
+	if (in)
+		form_add(f, wide->def);
+	in = in ? in : wide;
+	v = expanded(in, f);
+	permute = maker(v, "aten.permute_copy.default");
+	if (!permute || v->rank != 2 || !is_swap(permute) || !node_input(permute, 0) ||
+	    v->size[0] != in->size[in->rank - 2] || v->size[1] != in->size[in->rank - 1])
+		return NULL;
+	form_add(f, permute);
+	return node_input(permute, 0);
+}
+
+/* The expand of an activation to the sizes that it has is none. */
+static struct value *before_same_expand(struct value *x, struct form *f)
+{
+	struct node *n = maker(x, "aten.expand_copy.default");
+	struct value *in = n ? node_input(n, 0) : NULL;
+
+	if (!in || x->dynamic || !value_same_shape(in, x))
+		return x;
+	form_add(f, n);
+	return in;
+}
+
+/* More than one dimension of batches went into one by a view, and the view behind the product brings them back. */
+static struct node *match_batches(const struct node *bmm, struct value **x, struct form *f)
+{
+	struct value *in = before_view(*x, 2);
+	struct node *back = (struct node *)only_user(bmm->out[0]);
+
+	if (!in || !back || !op_is(back->op, "aten.view_copy.default") ||
+	    !view_restores(back, in, bmm->out[0]->size[2]))
+		return NULL;
+	form_add(f, (*x)->def);
+	*x = in;
+	return back;
+}
+
 /* A linear on a transposed activation: bmm(expand(x), expand(permute(w))) [+ bias]. The expand of x changes nothing;
  * that of the weight repeats it for every batch. */
 static bool match_bmm(struct node *bmm, struct form *f)
 {
-	struct value *x = node_input(bmm, 0), *wide = node_input(bmm, 1), *same, *weight;
-	const struct node *add = only_user(bmm->out[0]);
-	struct node *permute;
+	struct value *x = node_input(bmm, 0), *wide = node_input(bmm, 1), *weight, *out = bmm->out[0];
+	const struct node *add;
+	struct node *back;
 
 	*f = (struct form){ .op = "aten.linear.default", .nargs = 3, .anchor = bmm };
-	weight = wide ? expanded(wide, f) : NULL;
-	permute = maker(weight, "aten.permute_copy.default");
-	if (!x || !permute || weight->rank != 2 || !is_swap(permute) || !node_input(permute, 0))
+	weight = wide ? match_repeated(wide, f) : NULL;
+	if (!x || !weight)
 		return false;
-	form_add(f, permute);
-	same = maker(x, "aten.expand_copy.default") ? node_input(x->def, 0) : NULL;
-	if (same && !x->dynamic && value_same_shape(same, x)) {
-		form_add(f, x->def);
-		x = same;
-	}
-	f->arg[0] = arg_value(x);
-	f->arg[1] = arg_value(node_input(permute, 0));
+	back = match_batches(bmm, &x, f);
+	f->arg[0] = arg_value(before_same_expand(x, f));
+	f->arg[1] = arg_value(weight);
 	f->arg[2] = arg_none();
 	form_add(f, bmm);
+	if (back) {
+		form_add(f, back);
+		out = back->out[0];
+	}
+	add = only_user(out);
 	if (add && op_is(add->op, "aten.add.Tensor") && node_double(add, 2, 1) == 1) {
-		struct value *bias = other_operand(add, bmm->out[0]);
+		struct value *bias = other_operand(add, out);
 
-		if (bias && bias->kind == VALUE_CONSTANT && bias->rank == 1 && bias->size[0] == wide->size[2] &&
-		    value_same_shape(add->out[0], bmm->out[0])) {
+		if (bias && bias->kind == VALUE_CONSTANT && bias->rank == 1 && bias->size[0] == bmm->out[0]->size[2] &&
+		    value_same_shape(add->out[0], out)) {
 			f->arg[2] = arg_value(bias);
 			form_add(f, (struct node *)add);
 		}
@@ -347,6 +404,21 @@ static bool match_clamps(struct value *v, struct form *f, struct value **in)
 	return *in && only_user(*in);
 }
 
+/* f16 is computed in f32: the cast before and the one behind belong to the form. */
+static void match_casts(const struct node *last, struct value *x, struct form *f)
+{
+	struct node *to = maker(x, "dim_order_ops._to_dim_order_copy.default");
+	const struct node *from = only_user(last->out[0]);
+	struct value *half = to ? node_input(to, 0) : NULL;
+
+	if (!half || half->dtype != DTYPE_F16 || x->dtype != DTYPE_F32 || !from || from->op != to->op ||
+	    from->out[0]->dtype != half->dtype || memcmp(half->dim_order, from->out[0]->dim_order, sizeof half->dim_order))
+		return;
+	f->arg[0] = arg_value(half);
+	form_add(f, to);
+	form_add(f, (struct node *)from);
+}
+
 static bool match_hardswish(struct node *div, struct form *f)
 {
 	struct node *mul = maker(node_input(div, 0), "aten.mul.Tensor"), *add;
@@ -367,6 +439,7 @@ static bool match_hardswish(struct node *div, struct form *f)
 		form_add(f, add);
 		form_add(f, mul);
 		form_add(f, div);
+		match_casts(div, x, f);
 		return true;
 	}
 	return false;
@@ -473,11 +546,28 @@ static bool part_from(const struct graph *g, const struct node *n, struct node *
 	return false;
 }
 
+/* What comes behind the anchor: a view, a bias, a cast back. */
+static bool part_behind(const struct graph *g, const struct node *n, struct form *f)
+{
+	const struct node *at = n;
+
+	for (int hops = 0; hops < 2; hops++) {
+		const struct value *v = node_input(at, 0);
+
+		at = v && v->kind == VALUE_NODE && may_be_part(at->op) ? v->def : NULL;
+		if (!at)
+			return false;
+		if (at->group == n->group && recompose_match(g, (struct node *)at, f) && holds(f, n))
+			return true;
+	}
+	return false;
+}
+
 bool recompose_part(const struct graph *g, const struct node *n, struct form *f)
 {
 	int budget = MAX_STEPS;
 
-	if (!part_from(g, n, (struct node *)n, 6, &budget, f))
+	if (!part_from(g, n, (struct node *)n, 6, &budget, f) && !part_behind(g, n, f))
 		return false;
 	for (int i = 0; i < f->nnodes; i++)
 		if (f->node[i]->group != n->group)

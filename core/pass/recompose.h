@@ -3,9 +3,10 @@
  * Each form is proved on the dataflow (facts: partition, 4.2), and values that something else reads stay:
  *   linear     [view to 2-D ->] mm or addmm (alpha = beta = 1, 1-D bias) with permute [1,0] of a stored weight, plain or
  *              dequantised [-> view back to N-D]; sizes in the views may be symbolic, and the view behind
- *              may be another one where the view before keeps rows, or the view before gives its sizes. Or, for a transposed activation,
- *              bmm with that permute expanded over the batch [+ 1-D bias]
- *   hardswish  x * min(max(x + 3, 0), 6) / 6, the numbers being constants
+ *              may be another one where the view before keeps rows, or the view before gives its sizes. Or, for
+ *              a transposed activation, bmm with that permute expanded over the batch, of more dimensions by views
+ *              [+ 1-D bias]
+ *   hardswish  x * min(max(x + 3, 0), 6) / 6, the numbers being constants; of f16 [cast to f32 -> cast back]
  *   prelu      where(x > 0, x, w * x), w one number or one a channel
  * Only what XNNPACK then takes is put together. */
 #ifndef CORE_PASS_RECOMPOSE_H
@@ -13,7 +14,7 @@
 
 #include "core/graph/graph.h"
 
-enum { FORM_NODES = 8 };
+enum { FORM_NODES = 10 };
 
 struct form {
 	const char *op;			/* what it is: "aten.linear.default" */

@@ -296,16 +296,24 @@ static bool raise_node(struct raising *r, const struct xnode *n)
 
 /* ---- arguments of the call ---- */
 
-/* XNNPACK sees an argument's sizes in memory order. */
+static struct value *reorder(struct raising *r, struct value *v, const int64_t *order)
+{
+	return raise_side(r, "dim_order_ops._to_dim_order_copy.default",
+			  ARGS(some(v), NONE, NONE, NONE, NONE, B(false), arg_ints(r->g, order, v ? v->rank : 0)));
+}
+
+/* XNNPACK sees an argument's sizes in memory order; what is computed from it has the default dim order. */
 static struct value *in_memory_order(struct raising *r, struct value *v)
 {
-	int64_t perm[MAX_RANK];
+	int64_t perm[MAX_RANK], plain[MAX_RANK];
 
 	if (value_is_default_order(v))
 		return v;
-	for (int d = 0; d < v->rank; d++)
+	for (int d = 0; d < v->rank; d++) {
 		perm[d] = v->dim_order[d];
-	return raise_permute(r, v, perm);
+		plain[d] = d;
+	}
+	return raise_permute(r, reorder(r, v, plain), perm);
 }
 
 static bool raise_input(struct raising *r, uint32_t id)
@@ -342,8 +350,7 @@ static struct value *in_file_order(struct raising *r, struct value *v, const str
 	}
 	if (plain || v->rank != t->rank)
 		return v;
-	return raise_side(r, "dim_order_ops._clone_dim_order.default", ARGS(some(raise_permute(r, v, perm)), B(false),
-			  arg_ints(r->g, order, t->rank)));
+	return reorder(r, raise_permute(r, v, perm), order);
 }
 
 static bool same_type(const struct value *v, const struct pte_tensor *t)

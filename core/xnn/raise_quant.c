@@ -148,6 +148,9 @@ struct value *raise_dynamic(struct raising *r, const struct xvalue *x, struct va
 	int64_t row[2] = { 1, 1 }, batch = real->rank - x->nonbatch_dims;
 	struct value *rows;
 
+	real = raise_cast(r, real, DTYPE_F32);	/* the quantisation operators know no f16 */
+	if (!real)
+		return NULL;
 	for (int d = 0; d < real->rank; d++)
 		row[d >= batch] *= real->size[d];
 	if (batch < 0)

@@ -13,9 +13,10 @@ static void check_parameters(struct rule_run *r, const struct node *n, const str
 		   ints ? dtype_name(ints->dtype) : "?");
 	rule_check(r, n->arg[q.scale].kind == ARG_DOUBLE && n->arg[q.scale].d > 0, "the scale is a positive number",
 		   "quant_params", "the scale is not a positive number");
-	rule_check(r, node_int(n, q.low, -128) == -128 && node_int(n, q.high, 127) == 127,
-		   "the range is that of int8", "quant_params", "the range is %lld to %lld, must be -128 to 127",
-		   (long long)node_int(n, q.low, -128), (long long)node_int(n, q.high, 127));
+	if (q.role == QUANT_QUANTIZE)	/* a dequantise node does not look at it */
+		rule_check(r, node_int(n, q.low, -128) == -128 && node_int(n, q.high, 127) == 127,
+			   "the range is that of int8", "quant_params", "the range is %lld to %lld, must be -128 to 127",
+			   (long long)node_int(n, q.low, -128), (long long)node_int(n, q.high, 127));
 }
 
 static void accept_quantize(struct rule_run *r, const struct node *n)
@@ -63,13 +64,13 @@ static void accept_part(struct rule_run *r, const struct node *n)
 
 enum { S = PRECISION_STATIC, D = PRECISION_DYNAMIC };
 
-#define INT8 "the integers are int8; the scale is a positive number; the range is that of int8"
+#define INT8 "the integers are int8; the scale is a positive number"
 #define PART(name, precision) \
 	{ name, "implicit", precision, "a convolution or linear takes it along", accept_part, lower_quant_part, 0, XRULE_PART }
 
 const struct xrule rules_quant[] = {
-	{ "quantized_decomposed.quantize_per_tensor.default", "Convert, or implicit", S, INT8,
-	  accept_quantize, lower_quantize, 0, 0 },
+	{ "quantized_decomposed.quantize_per_tensor.default", "Convert, or implicit", S,
+	  INT8 "; the range is that of int8", accept_quantize, lower_quantize, 0, 0 },
 	{ "quantized_decomposed.dequantize_per_tensor.default", "Convert, or implicit", S,
 	  INT8 "; all that read the integers use one scale; or: a convolution or linear takes it along", accept_dequantize, lower_quant_part, 0, 0 },
 	PART("quantized_decomposed.dequantize_per_channel.default", S | D),
