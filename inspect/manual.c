@@ -81,6 +81,19 @@ static void requests(struct str *s)
 	}
 }
 
+static void finding(struct str *s)
+{
+	section(s, "SEARCH AND FILTER",
+		"Both take POSIX extended regular expressions, work as one types, and look at the cells of each line.\n"
+		"Capitals count only where the expression has one; \\(ha and $ are the ends of a cell.\n"
+		".PP\nA filter is one or more words, all of which must hold; ! before a word turns it round:");
+	tagged(s, "conv", "A cell matches.");
+	tagged(s, "op:mm|bmm", "The operator matches.");
+	tagged(s, "reason:rank", "The reason why it is not in a delegate, or why a candidate stays, matches: its code or its sentence.");
+	tagged(s, "module:layer.3", "The module matches.");
+	tagged(s, "delegate:0", "It runs in that delegate; delegate:none, in none.");
+}
+
 static void configuration(struct str *s)
 {
 	section(s, "CONFIGURATION",
@@ -115,6 +128,7 @@ void manual_print(struct str *s)
 	options(s);
 	section(s, "KEYS", "In the terminal pages. The name in parentheses is that of the request, for the configuration.");
 	requests(s);
+	finding(s);
 	configuration(s);
 	section(s, "EXIT STATUS", "0 fine; 1 a \\-\\-fail\\-on budget is broken; 2 bad usage; 3 a file cannot be read; 4 a run or a "
 		"write failed.");

@@ -68,7 +68,11 @@ static void open_page(struct tui *t, enum page_index to, int method, const char 
 	set_method(t, method);
 	t->at = to;
 	page_build(tui_here(t), &t->ui);
-	if (*id && !page_to_node(tui_here(t), &t->ui, id))
+	if (!*id || page_to_node(tui_here(t), &t->ui, id))
+		return;
+	if (page_unhide(tui_here(t), &t->ui, id))
+		tui_say(t, false, "all lines are shown: the filter hid %s", id);
+	else
 		tui_say(t, false, "%s is not on this page", id);
 }
 
@@ -150,7 +154,7 @@ static void stop(struct tui *t)
 		t->task.work.stop = true;
 	else if (background_fd(&t->run) >= 0)
 		tui_say(t, false, "stopped");
-	else
+	else if (!tui_drop_filter(t))
 		t->ui.find = NULL;
 	background_stop(&t->run);
 }
@@ -169,6 +173,7 @@ static void search_or_turn(struct tui *t, enum request r)
 {
 	switch (r) {
 	case REQ_SEARCH: tui_ask_search(t); break;
+	case REQ_FILTER: tui_ask_filter(t); break;
 	case REQ_SEARCH_NEXT: tui_search_on(t, 1); break;
 	case REQ_SEARCH_PREV: tui_search_on(t, -1); break;
 	case REQ_NEXT_METHOD: next_method(t, 1); break;

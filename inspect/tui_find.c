@@ -1,4 +1,4 @@
-/* Searching: as one types, from where one was; Esc goes back there. */
+/* Searching and filtering: as one types; Esc goes back to where one was. */
 #include "inspect/tui_parts.h"
 
 #include <stdio.h>
@@ -22,6 +22,15 @@ void tui_search_on(struct tui *t, int dir)
 	t->ui.find = &t->find;
 }
 
+static void from_here(struct tui *t)
+{
+	struct page *p = tui_here(t);
+
+	t->from.cursor = p->cursor;
+	t->from.top = p->top;
+	t->from.row = page_row(p);
+}
+
 static void to_start(struct tui *t)
 {
 	struct page *p = tui_here(t);
@@ -30,7 +39,7 @@ static void to_start(struct tui *t)
 	p->top = t->from.top;
 }
 
-static void typed(void *ctx, const char *expression)
+static void search_typed(void *ctx, const char *expression)
 {
 	struct tui *t = ctx;
 	struct prompt *p = &t->prompt;
@@ -49,7 +58,7 @@ static void typed(void *ctx, const char *expression)
 		snprintf(p->note, sizeof p->note, "not found");
 }
 
-static void take(void *ctx, const char *expression)
+static void search_take(void *ctx, const char *expression)
 {
 	struct tui *t = ctx;
 
@@ -62,7 +71,7 @@ static void take(void *ctx, const char *expression)
 	say_found(t, page_search(tui_here(t), &t->ui, &t->find, tui_here(t)->cursor - 1, 1));
 }
 
-static void give_up(void *ctx)
+static void search_give_up(void *ctx)
 {
 	struct tui *t = ctx;
 
@@ -72,13 +81,59 @@ static void give_up(void *ctx)
 
 void tui_ask_search(struct tui *t)
 {
-	struct page *p = tui_here(t);
-
-	t->from.cursor = p->cursor;
-	t->from.top = p->top;
+	from_here(t);
 	find_set(&t->find, "", t->prompt.note);
 	t->ui.find = &t->find;
-	prompt_ask(&t->prompt, "/", "", take, t);
-	t->prompt.typed = typed;
-	t->prompt.given_up = give_up;
+	prompt_ask(&t->prompt, "/", "", search_take, t);
+	t->prompt.typed = search_typed;
+	t->prompt.given_up = search_give_up;
+}
+
+/* The filter. */
+
+static void filter_typed(void *ctx, const char *words)
+{
+	struct tui *t = ctx;
+	struct prompt *p = &t->prompt;
+	struct page *page = tui_here(t);
+
+	p->bad = !page_filter(page, &t->ui, words, p->note);
+	if (p->bad)
+		return;
+	page_to_row(page, t->from.row);
+	if (page->filter.n)
+		snprintf(p->note, sizeof p->note, "%d of %d", page->nshown, page->nrows);
+}
+
+static void filter_take(void *ctx, const char *words)
+{
+	struct tui *t = ctx;
+
+	page_filter(tui_here(t), &t->ui, words, t->prompt.note);	/* taken as it was suggested it was not typed */
+}
+
+static void filter_give_up(void *ctx)
+{
+	struct tui *t = ctx;
+
+	page_filter(tui_here(t), &t->ui, t->filter_before, t->prompt.note);
+	to_start(t);
+}
+
+void tui_ask_filter(struct tui *t)
+{
+	struct page *p = tui_here(t);
+
+	from_here(t);
+	snprintf(t->filter_before, sizeof t->filter_before, "%s", p->filter.words);
+	prompt_ask(&t->prompt, "Filter: ", p->filter.words, filter_take, t);
+	t->prompt.typed = filter_typed;
+	t->prompt.given_up = filter_give_up;
+}
+
+bool tui_drop_filter(struct tui *t)
+{
+	char why[FIND_WHY_BYTES];
+
+	return tui_here(t)->filter.n && page_filter(tui_here(t), &t->ui, "", why);
 }

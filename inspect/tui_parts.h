@@ -1,5 +1,5 @@
 /* tui_parts.h - what the parts of the terminal share. tui.c goes from page to page, takes keys and draws; tui_edit.c
- * edits and writes, in a thread beside the pages; tui_find.c searches. */
+ * edits and writes, in a thread beside the pages; tui_find.c searches and filters. */
 #ifndef INSPECT_TUI_PARTS_H
 #define INSPECT_TUI_PARTS_H
 
@@ -38,7 +38,8 @@ struct tui {
 	struct prompt prompt;
 	struct config config;
 	struct find find;		/* what was searched for last, or is being typed */
-	struct { int cursor, top; } from;	/* where the search began */
+	struct { int cursor, top, row; } from;	/* where a search or a filter began */
+	char filter_before[FILTER_BYTES];
 	char search[256], message[512], write_to[1024];
 	bool bad, quit, timing;	/* timing: what runs in the background is a bench */
 };
@@ -51,6 +52,8 @@ void tui_rebuild(struct tui *t);	/* the page that is shown */
 /* tui_find.c */
 void tui_ask_search(struct tui *t);
 void tui_search_on(struct tui *t, int dir);
+void tui_ask_filter(struct tui *t);
+bool tui_drop_filter(struct tui *t);	/* false: the page has none */
 
 /* tui_edit.c: the requests; each says what came of it. */
 void tui_apply_fold(struct tui *t);

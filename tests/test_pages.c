@@ -265,6 +265,76 @@ static void marking(void **state)
 	made_free(s);
 }
 
+static int passing(struct page *p, const struct ui *ui, const char *words)
+{
+	char why[FIND_WHY_BYTES];
+
+	if (!page_filter(p, ui, words, why)) {
+		assert_true(*why);
+		return -1;
+	}
+	assert_true(p->nshown == 0 || (p->cursor >= 0 && p->cursor < p->nshown));
+	return p->nshown;
+}
+
+static void filtering(void **state)
+{
+	struct session *s = made_session();
+	struct ui ui = ui_of(s);
+	struct page p;
+
+	page_open(&p, &page_graph);
+	page_build(&p, &ui);
+	page_to_node(&p, &ui, "forward/2");
+	assert_int_equal(passing(&p, &ui, "op:mul"), 2);
+	assert_string_equal(p.ops->node(&p, &ui, page_row(&p)), "forward/3/1");	/* the next that is shown */
+	assert_int_equal(passing(&p, &ui, "!op:mul"), 8);
+	assert_int_equal(passing(&p, &ui, "op:mul op:sum"), 0);
+	assert_int_equal(page_row(&p), -1);
+	assert_int_equal(passing(&p, &ui, "op:mul|sum"), 3);
+	assert_int_equal(passing(&p, &ui, "constant"), 3);
+	assert_int_equal(passing(&p, &ui, "op:"), 10);	/* not yet a word */
+	assert_int_equal(passing(&p, &ui, "reason:no_rule"), 1);
+	assert_int_equal(passing(&p, &ui, "delegate:none op:."), 3);
+	assert_int_equal(passing(&p, &ui, "delegate:0"), 1);
+	assert_int_equal(passing(&p, &ui, "delegate:9"), 0);
+	assert_int_equal(passing(&p, &ui, "op:("), -1);
+	assert_int_equal(p.nshown, 0);	/* nothing has changed */
+	assert_int_equal(passing(&p, &ui, "a a a a a a a a a"), -1);
+	assert_int_equal(passing(&p, &ui, "op:conv"), 1);
+	page_build(&p, &ui);	/* it is kept */
+	assert_int_equal(p.nshown, 1);
+	page_to_line(&p, 5);
+	assert_int_equal(p.cursor, 0);
+	assert_false(page_to_node(&p, &ui, "forward/2"));
+	assert_true(page_unhide(&p, &ui, "forward/2"));
+	assert_int_equal(p.nshown, 10);
+	assert_string_equal(p.ops->node(&p, &ui, page_row(&p)), "forward/2");
+	assert_false(page_unhide(&p, &ui, "forward/2"));
+	page_close(&p);
+
+	page_open(&p, &page_declined);	/* the heads of what passes stay */
+	page_build(&p, &ui);
+	assert_int_equal(passing(&p, &ui, "op:conv"), 2);
+	assert_ptr_not_equal(p.ops->heads, NULL);
+	assert_true(p.ops->heads(&p, p.shown[0]));
+	page_close(&p);
+
+	page_open(&p, &page_fold);
+	page_build(&p, &ui);
+	assert_int_equal(passing(&p, &ui, "op:conv"), p.nrows);
+	assert_int_equal(passing(&p, &ui, "op:mm"), 0);
+	page_close(&p);
+
+	page_open(&p, &page_constants);
+	page_build(&p, &ui);
+	assert_int_equal(passing(&p, &ui, "bias"), 1);
+	assert_int_equal(passing(&p, &ui, "reason:x"), -1);
+	assert_int_equal(passing(&p, &ui, "op:conv"), 1);
+	page_close(&p);
+	made_free(s);
+}
+
 /* 0 and 1 are leaves; 2 reads both; 3 reads 0 alone and ends it; 4 reads 2 and 3. */
 static void lanes(void **state)
 {
@@ -355,7 +425,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exported), cmocka_unit_test(widths), cmocka_unit_test(moving), cmocka_unit_test(following),
-		cmocka_unit_test(sorting), cmocka_unit_test(searching), cmocka_unit_test(marking), cmocka_unit_test(lanes), cmocka_unit_test(many_lanes),
+		cmocka_unit_test(sorting), cmocka_unit_test(searching), cmocka_unit_test(marking), cmocka_unit_test(filtering), cmocka_unit_test(lanes), cmocka_unit_test(many_lanes),
 		cmocka_unit_test(keymap), cmocka_unit_test(requests),
 	};
 

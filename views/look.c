@@ -16,6 +16,16 @@ bool look_declined(const struct node_row *r)
 	return r->runs == RUNS_PORTABLE && !look_elided(r);
 }
 
+const struct node_row *look_row(const struct method_facts *f, const struct node *n)
+{
+	if (n->order >= 0 && n->order < f->nrows && f->row[n->order].node == n)	/* nobody has numbered them anew */
+		return &f->row[n->order];
+	for (int i = 0; i < f->nrows; i++)
+		if (f->row[i].node == n)
+			return &f->row[i];
+	return NULL;
+}
+
 double look_work(const struct node_row *r)
 {
 	return r->ms >= 0 ? r->ms * 1e12 : r->flops + (double)r->bytes;

@@ -8,6 +8,8 @@
 bool look_elided(const struct node_row *r);
 /* A call outside delegates that XNNPACK does not get. */
 bool look_declined(const struct node_row *r);
+/* The row of a node; NULL: it is none of the method's. */
+const struct node_row *look_row(const struct method_facts *f, const struct node *n);
 /* How heavy a node is, to sort by: measured time, or else what is computed and moved. */
 double look_work(const struct node_row *r);
 const char *look_runs(const struct node_row *r);	/* "xnnpack", "portable", "other" */

@@ -78,11 +78,12 @@ void page_close(struct page *p)
 {
 	arena_free(&p->mem);
 	arena_free(&p->keep);
+	filter_free(&p->filter);
 }
 
 int page_row(const struct page *p)
 {
-	return p->cursor < p->nrows ? p->shown[p->cursor] : -1;
+	return p->cursor < p->nshown ? p->shown[p->cursor] : -1;
 }
 
 /* Sorting. */
@@ -127,7 +128,7 @@ static void sort_rows(struct page *p, const struct ui *ui)
 	}
 	qsort(item, (size_t)p->nrows, sizeof *item, p->descending ? descending : ascending);
 	for (int i = 0; i < p->nrows; i++)
-		p->shown[i] = item[i].row;
+		p->order[i] = item[i].row;
 	str_free(&s);
 }
 
@@ -138,7 +139,7 @@ void page_forget(struct page *p, const struct ui *ui)
 	if (p->nrows)
 		snprintf(p->id, sizeof p->id, "%s", at ? at : "");
 	arena_free(&p->mem);
-	p->nrows = 0;
+	p->nrows = p->nshown = 0;
 	p->rows = NULL;
 	p->match = NULL;
 	page_stale(p);
@@ -149,12 +150,14 @@ void page_build(struct page *p, const struct ui *ui)
 	page_forget(p, ui);
 	p->ops->build(p, ui);
 	p->shown = arena_array(&p->mem, (size_t)p->nrows, sizeof *p->shown);
+	p->order = arena_array(&p->mem, (size_t)p->nrows, sizeof *p->order);
 	for (int i = 0; i < p->nrows; i++)
-		p->shown[i] = i;
+		p->order[i] = i;
 	if (p->sort >= 0)
 		sort_rows(p, ui);
-	if (p->cursor >= p->nrows)
-		p->cursor = p->nrows ? p->nrows - 1 : 0;
+	page_show(p, ui);
+	if (p->cursor >= p->nshown)
+		p->cursor = p->nshown ? p->nshown - 1 : 0;
 	if (*p->id)
 		page_to_node(p, ui, p->id);
 	p->pane_top = 0;
@@ -166,7 +169,7 @@ bool page_to_node(struct page *p, const struct ui *ui, const char *id)
 
 	if (at && !strcmp(at, id))
 		return true;
-	for (int i = 0; p->ops->node && i < p->nrows; i++) {
+	for (int i = 0; p->ops->node && i < p->nshown; i++) {
 		at = p->ops->node(p, ui, p->shown[i]);
 		if (at && !strcmp(at, id)) {
 			p->cursor = i;
@@ -197,7 +200,7 @@ void page_sort(struct page *p, const struct ui *ui, int column, bool descends)
 
 void page_to_line(struct page *p, int line)
 {
-	int last = p->nrows ? p->nrows - 1 : 0, to = line < 0 ? 0 : line > last ? last : line;
+	int last = p->nshown ? p->nshown - 1 : 0, to = line < 0 ? 0 : line > last ? last : line;
 
 	if (to != p->cursor)
 		p->pane_top = 0;
@@ -206,7 +209,7 @@ void page_to_line(struct page *p, int line)
 
 bool page_move(struct page *p, const struct ui *ui, enum request r, int height)
 {
-	int last = p->nrows ? p->nrows - 1 : 0, to = p->cursor;
+	int last = p->nshown ? p->nshown - 1 : 0, to = p->cursor;
 
 	switch (r) {
 	case REQ_DOWN: to++; break;
@@ -235,8 +238,8 @@ void page_scroll(struct page *p, int height)
 		p->top = p->cursor;
 	if (height > 0 && p->cursor >= p->top + height)
 		p->top = p->cursor - height + 1;
-	if (p->top > 0 && p->top + height > p->nrows)	/* no empty lines while rows are above */
-		p->top = p->nrows > height ? p->nrows - height : 0;
+	if (p->top > 0 && p->top + height > p->nshown)	/* no empty lines while rows are above */
+		p->top = p->nshown > height ? p->nshown - height : 0;
 }
 
 /* Lines. */
@@ -307,9 +310,12 @@ void page_export(const struct page *p, const struct ui *ui, struct text *t)
 	int width[PAGE_COLUMNS];
 	struct str line = { 0 };
 
-	text_add(t, "%s of %s, %s\n\n", p->ops->name, look_path(ui->s), ui_facts(ui)->graph->method);
+	text_add(t, "%s of %s, %s\n", p->ops->name, look_path(ui->s), ui_facts(ui)->graph->method);
+	if (p->filter.n)
+		text_add(t, "filter %s: %d of %d\n", p->filter.words, p->nshown, p->nrows);
+	text_add(t, "\n");
 	page_widths(p, 140, width);
-	for (int i = -1; i < p->nrows; i++) {
+	for (int i = -1; i < p->nshown; i++) {
 		str_clear(&line);
 		page_line(p, ui, i < 0 ? -1 : p->shown[i], width, &line);
 		trim(&line);

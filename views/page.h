@@ -7,7 +7,7 @@
 #ifndef VIEWS_PAGE_H
 #define VIEWS_PAGE_H
 
-#include "views/find.h"
+#include "views/filter.h"
 #include "views/look.h"
 #include "views/request.h"
 #include "views/theme.h"
@@ -49,7 +49,9 @@ struct page {
 	struct arena keep;	/* of what outlives it: settings */
 	void *rows;		/* the page's own */
 	int nrows;
-	int *shown;		/* rows in the order shown */
+	int *order;		/* all rows, sorted */
+	int *shown, nshown;	/* those of them that pass the filter */
+	struct filter filter;
 	int cursor, top, left;	/* index into shown; first line and column on the screen */
 	int pane_top;
 	/* of page_find.c; in mem */
@@ -78,6 +80,10 @@ struct page_ops {
 	void (*pane)(const struct page *p, const struct ui *ui, int row, struct text *t);
 	const char *(*node)(const struct page *p, const struct ui *ui, int row);	/* id of the node a row is about */
 	enum page_answer (*request)(struct page *p, const struct ui *ui, int row, enum request r);	/* may be NULL */
+	/* Adds what a row says of a facet that facets has (bit F: facet F), for the filter, a line each; NULL: text only. */
+	void (*facet)(const struct page *p, const struct ui *ui, int row, enum facet f, struct str *s);
+	unsigned facets;
+	bool (*heads)(const struct page *p, int row);	/* it stands over those that follow it; NULL: none does */
 	/* Candidate of the fold or linear plan that a row is, or -1; NULL: never. */
 	int (*candidate)(const struct page *p, const struct ui *ui, int row);
 	const char *hint;	/* keys that matter here, for the last line */
@@ -104,6 +110,15 @@ void page_widths(const struct page *p, int width, int *out);	/* of each column *
 /* One line as it is shown, cleaned, padded to the widths; row -1: the titles. */
 void page_line(const struct page *p, const struct ui *ui, int row, const int *width, struct str *s);
 void page_export(const struct page *p, const struct ui *ui, struct text *t);
+
+/* Filtering (page_filter.c). */
+void page_show(struct page *p, const struct ui *ui);	/* sets shown anew, from order and filter */
+/* Sets the filter ("": none); the cursor stays on its row if that passes. False: WHY says what is wrong with it. */
+bool page_filter(struct page *p, const struct ui *ui, const char *words, char why[FIND_WHY_BYTES]);
+/* Drops a filter that hides the node, and goes there; false: it is not that. */
+bool page_unhide(struct page *p, const struct ui *ui, const char *id);
+void page_to_row(struct page *p, int row);	/* or the next one that is shown; -1: the first line */
+void page_row_facet(const struct node_row *row, enum facet f, struct str *s);
 
 /* Finding (page_find.c). */
 /* What a row says: its cells, cleaned, a line each; kept with the rows. */

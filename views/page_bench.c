@@ -185,8 +185,16 @@ static void pane(const struct page *p, const struct ui *ui, int row, struct text
 	}
 }
 
+static void facet(const struct page *p, const struct ui *ui, int row, enum facet f, struct str *s)
+{
+	const char *subject = line_of(p, row)->subject;
+
+	str_add(s, subject ? subject : "");
+}
+
 const struct page_ops page_bench = {
 	.name = "Bench", .empty = "Nothing was timed yet. Press b: each method as filed, all portable, and through XNNPACK.",
-	.column = columns, .drawn = 1u << COL_BAR, .build = build, .cell = cell, .key = key, .style = style, .pane = pane,
+	.column = columns, .drawn = 1u << COL_BAR, .build = build, .cell = cell, .key = key, .style = style, .pane = pane, .facet = facet,
+	.facets = 1u << FACET_MODULE,
 	.hint = "b run  Esc stop  s sort",
 };

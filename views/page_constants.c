@@ -1,6 +1,8 @@
 /* Constants: what is stored, largest first, with its users, and what is stored more than once. */
 #include "views/page.h"
 
+#include "core/op/op.h"
+
 #include <math.h>
 
 enum { COL_BYTES, COL_SHARE, COL_BAR, COL_DTYPE, COL_SHAPE, COL_USERS, COL_METHODS, COL_COPIES, COL_FILE, COL_NAME };
@@ -127,7 +129,16 @@ static void pane(const struct page *p, const struct ui *ui, int row, struct text
 	str_free(&s);
 }
 
+static void facet(const struct page *p, const struct ui *ui, int row, enum facet f, struct str *s)
+{
+	const struct constant_row *c = constant_of(ui, row);
+
+	for (int i = 0; i < c->value->nuses; i++)
+		str_addf(s, "%s\n", c->value->use[i].node->op->name);
+}
+
 const struct page_ops page_constants = {
 	.name = "Constants", .empty = "The program stores no constants.", .column = columns, .drawn = 1u << COL_BAR,
-	.build = build, .cell = cell, .key = key, .style = style, .pane = pane, .hint = "s sort  S the other way",
+	.build = build, .cell = cell, .key = key, .style = style, .pane = pane, .facet = facet, .facets = 1u << FACET_OP,
+	.hint = "s sort  S the other way",
 };

@@ -206,6 +206,17 @@ static const char *node(const struct page *p, const struct ui *ui, int row)
 	return declined_of(p, row)->row ? declined_of(p, row)->row->id : NULL;
 }
 
+static void facet(const struct page *p, const struct ui *ui, int row, enum facet f, struct str *s)
+{
+	if (declined_of(p, row)->row)
+		page_row_facet(declined_of(p, row)->row, f, s);
+}
+
+static bool heads(const struct page *p, int row)
+{
+	return !declined_of(p, row)->row;
+}
+
 static enum page_answer request(struct page *p, const struct ui *ui, int row, enum request r)
 {
 	if (r == REQ_GROUP_BY) {
@@ -225,6 +236,6 @@ const struct page_ops page_declined = {
 	.name = "Declined", .empty = "Nothing is declined: XNNPACK runs all of this method.", .column = columns,
 	.build = build,
 	.cell = cell, .key = key, .style = style, .pane = pane, .node = node, .request = request,
-	.title = title,
+	.title = title, .facet = facet, .facets = FACETS_OF_NODES, .heads = heads,
 	.hint = "Enter graph  t group  m measured or not  o fix all",
 };

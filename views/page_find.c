@@ -47,7 +47,7 @@ static void find_matches(struct page *p, const struct ui *ui, const struct find 
 	if (!p->match)
 		p->match = arena_array(&p->mem, (size_t)p->nrows, sizeof *p->match);
 	p->nmatches = 0;
-	for (int i = 0; i < p->nrows; i++)
+	for (int i = 0; i < p->nshown; i++)
 		if (find_in(f, page_text(p, ui, p->shown[i]), true, &from, &to))
 			p->match[p->nmatches++] = i;
 }

@@ -341,7 +341,7 @@ static enum page_answer follow(struct page *p, const struct ui *ui, int row)
 
 static enum page_answer jump_declined(struct page *p, int dir)
 {
-	for (int i = p->cursor + dir; i >= 0 && i < p->nrows; i += dir) {
+	for (int i = p->cursor + dir; i >= 0 && i < p->nshown; i += dir) {
 		const struct entry *e = entry_of(p, p->shown[i]);
 
 		for (int k = 0; e->row && k < e->nrows; k++)
@@ -370,6 +370,14 @@ static enum page_answer fold_module(struct page *p, int row)
 	return PAGE_REBUILD;
 }
 
+static void facet(const struct page *p, const struct ui *ui, int row, enum facet f, struct str *s)
+{
+	const struct entry *e = entry_of(p, row);
+
+	for (int i = 0; e->row && i < e->nrows; i++)
+		page_row_facet(&e->row[i], f, s);
+}
+
 static enum page_answer request(struct page *p, const struct ui *ui, int row, enum request r)
 {
 	if (row < 0)
@@ -391,5 +399,6 @@ static enum page_answer request(struct page *p, const struct ui *ui, int row, en
 const struct page_ops page_graph = {
 	.name = "Graph", .empty = "The method has no nodes.", .column = columns, .drawn = 1u << COL_GRAPH, .build = build, .cell = cell,
 	.style = style,
-	.pane = pane, .node = node, .request = request, .hint = "Enter follow  ] [ declined  z module  c constants",
+	.pane = pane, .node = node, .request = request, .facet = facet, .facets = FACETS_OF_NODES,
+	.hint = "Enter follow  ] [ declined  z module  c constants",
 };

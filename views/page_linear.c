@@ -148,12 +148,20 @@ static void pane(const struct page *p, const struct ui *ui, int row, struct text
 
 static const char *node(const struct page *p, const struct ui *ui, int row)
 {
-	const struct method_facts *f = ui_facts(ui);
+	const struct node_row *at = look_row(ui_facts(ui), linear_of(p, ui, row)->at);
 
-	for (int i = 0; i < f->nrows; i++)
-		if (f->row[i].node == linear_of(p, ui, row)->at)
-			return f->row[i].id;
-	return NULL;
+	return at ? at->id : NULL;
+}
+
+static void facet(const struct page *p, const struct ui *ui, int row, enum facet f, struct str *s)
+{
+	const struct linear *c = linear_of(p, ui, row);
+	const struct node_row *at = look_row(ui_facts(ui), c->at);
+
+	if (f == FACET_REASON)
+		str_addf(s, "%s\n%s", c->code ? c->code : "", c->text ? c->text : "");
+	else if (at)
+		page_row_facet(at, f, s);
 }
 
 static enum page_answer request(struct page *p, const struct ui *ui, int row, enum request r)
@@ -166,6 +174,7 @@ static enum page_answer request(struct page *p, const struct ui *ui, int row, en
 const struct page_ops page_linear = {
 	.name = "Linear", .empty = "The method has no matrix products outside linear operators.", .column = columns,
 	.build = build,
-	.cell = cell, .style = style, .pane = pane, .node = node, .request = request, .candidate = candidate,
+	.cell = cell, .style = style, .pane = pane, .node = node, .request = request, .candidate = candidate, .facet = facet, .facets = FACETS_OF_NODES,
+	
 	.hint = "space mark  a apply marked  u undo  Enter show in the graph",
 };

@@ -25,6 +25,7 @@
 	REQ(SEARCH, "/", "", "search by a regular expression, as one types") \
 	REQ(SEARCH_NEXT, "n", "", "next match") \
 	REQ(SEARCH_PREV, "N", "", "match before") \
+	REQ(FILTER, "&", "", "filter: words, op: reason: module: delegate:") \
 	REQ(SORT, "s", "", "sort by the next column") \
 	REQ(SORT_REVERSE, "S", "", "the other way round") \
 	REQ(GROUP_BY, "t", "Declined", "group by reason, operator, module, not at all") \
@@ -51,7 +52,7 @@
 	REQ(WRITE, "w", "", "write the program to a file") \
 	GROUP("Running") \
 	REQ(BENCH, "b", "", "time it, before and after, in the background") \
-	REQ(STOP, "esc", "", "stop what runs; else mark no matches any more") \
+	REQ(STOP, "esc", "", "stop what runs, drop the filter, the marks") \
 	GROUP("Pages") \
 	REQ(PAGE_1, "1", "", "Overview") \
 	REQ(PAGE_2, "2", "", "Graph") \

@@ -67,13 +67,15 @@ static int put(int y, int x, int skip, int width, attr_t attr, bool ascii, const
 	return columns > skip ? columns - skip : 0;
 }
 
-static void put_clean(int y, int x, int width, attr_t attr, bool ascii, const char *s)
+static int put_clean(int y, int x, int width, attr_t attr, bool ascii, const char *s)
 {
 	struct str clean = { 0 };
+	int columns;
 
 	text_clean(&clean, s, false);
-	put(y, x, 0, width, attr, ascii, str_text(&clean));
+	columns = put(y, x, 0, width, attr, ascii, str_text(&clean));
 	str_free(&clean);
+	return columns;
 }
 
 static void rule(int y, bool ascii)
@@ -129,6 +131,23 @@ static void draw_tabs(const struct ui *ui, const struct page *p)
 	}
 }
 
+/* In the rule above the list. */
+static void draw_filter(const struct ui *ui, const struct page *p)
+{
+	struct str s = { 0 };
+	char shown[TEXT_NUMBER], all[TEXT_NUMBER];
+	int room = COLS - 8;
+
+	if (!p->filter.n)
+		return;
+	str_addf(&s, "   %s of %s ", text_exact(shown, (uint64_t)p->nshown), text_exact(all, (uint64_t)p->nrows));
+	room -= (int)s.n + 6;
+	put_clean(2, 2, 9, A_BOLD, ui->ascii, " filter: ");
+	room = put_clean(2, 11, room > 0 ? room : 0, A_BOLD, ui->ascii, p->filter.words);
+	put_clean(2, 11 + room, COLS - 11 - room, A_BOLD, ui->ascii, str_text(&s) + 1);
+	str_free(&s);
+}
+
 static int pane_height(int lines)
 {
 	int rest = lines - FIXED_LINES;
@@ -167,7 +186,7 @@ static void draw_list(const struct ui *ui, const struct page *p, int height)
 	page_widths(p, COLS - MARGIN, width);
 	page_line(p, ui, -1, width, &line);
 	put(3, MARGIN, p->left, COLS - MARGIN, A_BOLD, ui->ascii, str_text(&line));
-	for (int i = 0; i < height && p->top + i < p->nrows; i++) {
+	for (int i = 0; i < height && p->top + i < p->nshown; i++) {
 		int row = p->shown[p->top + i];
 		bool here = p->top + i == p->cursor;
 		attr_t a = attribute(ui, p->ops->style ? p->ops->style(p, ui, row) : STYLE_PLAIN);
@@ -179,8 +198,8 @@ static void draw_list(const struct ui *ui, const struct page *p, int height)
 		put(4 + i, MARGIN, p->left, COLS - MARGIN, here ? under_cursor(ui, a) : a, ui->ascii, str_text(&line));
 		draw_marks(ui, p, 4 + i, row, width);
 	}
-	if (!p->nrows && height)
-		put_clean(4, MARGIN, COLS - MARGIN, A_NORMAL, ui->ascii, p->ops->empty);
+	if (!p->nshown && height)
+		put_clean(4, MARGIN, COLS - MARGIN, A_NORMAL, ui->ascii, p->nrows ? "No line passes the filter." : p->ops->empty);
 	str_free(&line);
 }
 
@@ -236,8 +255,8 @@ static void draw_bottom(const struct ui *ui, const struct page *p, const struct 
 		move(y, w < COLS ? w : COLS - 1);
 		return;
 	}
-	if (p->nrows)
-		snprintf(right, sizeof right, "%d of %d ", p->cursor + 1, p->nrows);
+	if (p->nshown)
+		snprintf(right, sizeof right, "%d of %d ", p->cursor + 1, p->nshown);
 	if (ui->works && !(b->bad && b->message && *b->message)) {	/* what failed is told over what goes on */
 		snprintf(work, sizeof work, "%.120s.  Esc stops", ui->work);
 		put_clean(y, 0, COLS, A_BOLD, ui->ascii, work);
@@ -291,7 +310,7 @@ struct screen_hit screen_hit(const struct page *p, int y, int x)
 		return hit_tab(p, x);
 	if (y == 3)
 		return hit_title(p, x);
-	if (y >= 4 && y < 4 + list && p->top + y - 4 < p->nrows)
+	if (y >= 4 && y < 4 + list && p->top + y - 4 < p->nshown)
 		return (struct screen_hit){ HIT_ROW, p->top + y - 4 };
 	if (y >= 5 + list && y < 5 + list + pane)
 		return (struct screen_hit){ HIT_PANE, 0 };
@@ -313,6 +332,7 @@ void screen_draw(const struct ui *ui, struct page *p, const struct screen_title 
 	draw_title(ui, title);
 	draw_tabs(ui, p);
 	rule(2, ui->ascii);
+	draw_filter(ui, p);
 	draw_list(ui, p, list);
 	if (pane) {
 		rule(4 + list, ui->ascii);
