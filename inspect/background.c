@@ -23,7 +23,7 @@ static void add_failure(struct background *b, const struct error *err)
 	if (current(b)->outputs)
 		snprintf(b->failed, sizeof b->failed, "%s", err->text);
 	else
-		session_add_failure(b->s, current(b)->version, current(b)->method, current(b)->engine, err->text);
+		session_add_failure(b->s, current(b)->version, current(b)->method, "module", current(b)->engine, err->text);
 }
 
 static bool start(struct background *b, struct error *err)

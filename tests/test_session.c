@@ -358,6 +358,26 @@ static void a_stop_ends_a_bench(void **state)
 	session_close(s);
 }
 
+/* An error that names a node is one of its module, too. */
+static void a_failure_is_in_the_row_of_its_module(void **state)
+{
+	static const char why[] = "the portable worker died (SIGSEGV) while running forward/7/1: a line";
+	struct session *s = open_session(DEMO, NULL);
+
+	session_add_failure(s, 0, 0, "module", ENGINE_PORTABLE, why);
+	assert_int_equal(s->nbench, 2);
+	assert_null(s->bench[0].subject);
+	assert_string_equal(s->bench[1].subject, row(s, 0, "forward/7/1")->module);
+	assert_string_equal(s->bench[1].failed, why);
+	session_add_failure(s, 0, 0, "node", ENGINE_FILED, "forward/5: no kernel here for x");
+	assert_int_equal(s->nbench, 4);
+	assert_string_equal(s->bench[3].subject, "forward/5");
+	session_add_failure(s, 0, 0, NULL, ENGINE_FILED, "forward/5: no kernel here for x");
+	session_add_failure(s, 0, 0, "module", ENGINE_FILED, "forward/55: stopped");
+	assert_int_equal(s->nbench, 6);
+	session_close(s);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,7 +389,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(state_is_compared_call_by_call),
 		cmocka_unit_test(a_bench_has_rows_for_all_and_parts),
 		cmocka_unit_test(times_find_the_node_in_whose_place_they_are),
-		cmocka_unit_test(what_fails_is_a_row_too),
+		cmocka_unit_test(what_fails_is_a_row_too), cmocka_unit_test(a_failure_is_in_the_row_of_its_module),
 		cmocka_unit_test(a_missing_data_file_is_no_error_for_looking),
 		cmocka_unit_test(other_things_than_kernels_are_other),
 		cmocka_unit_test(the_demo_needs_no_file),

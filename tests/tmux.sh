@@ -64,3 +64,6 @@ colored() {
 	done
 	return 1
 }
+
+# child [PID]: the process that PID, or else the pane's shell, has started
+child() { local p=${1:-$($tmux display-message -p '#{pane_pid}')}; tr -d ' ' <"/proc/$p/task/$p/children"; }

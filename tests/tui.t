@@ -90,6 +90,18 @@ keys r q
 sees 'quits: it was written' 'status 0'
 sees 'with the screen as it was' '^status 0'
 
+# A child that dies is a red row with its reason, and the others go on.
+open 80 24 --threads 2 --runs 1000000 --max-time 100 demo.pte
+waits 'slow'; keys b
+for engine in filed portable xnnpack; do
+	waits "timing forward before, $engine" && kill -SEGV "$(child "$(child)")"
+done
+sees 'all three died' '^>forward +before +SIGSEGV +SIGSEGV +SIGSEGV'
+sees 'and how' '^xnnpack +failed: the XNNPACK worker died \(SIGSEGV\) while'
+colored $'\e\\[31m'; ok 'in red'
+keys q
+sees 'the program lives' 'status 0'
+
 # A large program: edits work in the background, and can be stopped.
 "$make" heavy 20000 heavy.pte
 open 80 24 --threads 2 heavy.pte
@@ -130,8 +142,7 @@ sees 'a dumb terminal gets the report' 'Fix: .*etinspect --apply'
 for sig in TERM HUP SEGV; do
 	open 80 24 demo.pte
 	waits 'slow'
-	pane=$($tmux display-message -p '#{pane_pid}')
-	kill -"$sig" $(cat "/proc/$pane/task/$pane/children")
+	kill -"$sig" "$(child)"
 	sees "SIG$sig: the screen is given back" '^status [0-9]+'
 	keys 'echo' ' ' 'typed' Enter
 	[ "$($tmux display-message -p '#{alternate_on}')" = 0 ]; ok "SIG$sig: the main screen"

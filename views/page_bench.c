@@ -53,11 +53,25 @@ static double median(const struct bench_row *b)
 	return b && !b->failed ? b->stats.median : NAN;
 }
 
+/* "SIGSEGV" of a worker that died of one; the pane has all of the sentence. */
+static void show_failure(const char *why, struct str *s)
+{
+	const char *sig = strstr(why, "(SIG");
+
+	if (sig)
+		str_addn(s, sig + 1, strcspn(sig + 1, ")"));
+	else
+		str_add(s, "failed");
+}
+
 static void show_ms(const struct bench_row *b, struct str *s)
 {
 	char n[TEXT_NUMBER];
 
-	str_add(s, !b ? "" : b->failed ? "failed" : text_ms(n, b->stats.median));
+	if (b && b->failed)
+		show_failure(b->failed, s);
+	else if (b)
+		str_add(s, text_ms(n, b->stats.median));
 }
 
 /* How many times faster than the file as it came. */
@@ -193,7 +207,7 @@ static void facet(const struct page *p, const struct ui *ui, int row, enum facet
 }
 
 const struct page_ops page_bench = {
-	.name = "Bench", .empty = "Nothing was timed yet. Press b: each method as filed, all portable, and through XNNPACK.",
+	.name = "Bench", .empty = "Nothing was timed yet. Press b: as filed, all portable, and through XNNPACK.",
 	.column = columns, .drawn = 1u << COL_BAR, .build = build, .cell = cell, .key = key, .style = style, .pane = pane, .facet = facet,
 	.facets = 1u << FACET_MODULE,
 	.hint = "b run  Esc stop  s sort",

@@ -111,7 +111,8 @@ bool session_job(struct session *s, int version, int method, struct job *job, st
  * measured times of the version's nodes; warnings of what the host's XNNPACK lacks. why: it failed. */
 bool session_add_bench(struct session *s, int version, int method, const char *by, const struct job *job,
 		       const struct job_result *r, struct error *err);
-void session_add_failure(struct session *s, int version, int method, enum engine engine, const char *why);
+/* A row for the method; and with `by` one for the module, operator or node that the error names. */
+void session_add_failure(struct session *s, int version, int method, const char *by, enum engine engine, const char *why);
 
 /* Compares the outputs of two jobs that were given the same inputs, and adds verify rows. */
 void session_add_verify(struct session *s, int method, const char *pair, const struct job_result *a, const struct job_result *b);

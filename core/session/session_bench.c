@@ -14,11 +14,6 @@ static void add_row(struct session *s, struct bench_row row)
 	s->bench[s->nbench++] = row;
 }
 
-void session_add_failure(struct session *s, int version, int method, enum engine engine, const char *why)
-{
-	add_row(s, (struct bench_row){ .method = method, .version = version, .engine = engine, .failed = arena_string(&s->mem, why) });
-}
-
 struct part { const char *subject; double ms, flops; };
 
 /* One job's node times, spread over the rows of the facts that the worker's ids speak of. */
@@ -118,6 +113,41 @@ static void spread(struct spreading *p, const struct job_result *r)
 static const char *subject_of(const struct node_row *r, const char *by)
 {
 	return !strcmp(by, "op") ? r->node->op->name : !strcmp(by, "node") ? r->id : *r->module ? r->module : "(no module)";
+}
+
+/* The row whose id stands in a sentence as a word of its own, or NULL. */
+static const struct node_row *named_in(const struct method_facts *f, const char *sentence)
+{
+	struct str word = { 0 };
+	const struct node_row *found = NULL;
+
+	for (const char *at = sentence; *at && !found;) {
+		size_t n = strcspn(at, " :,()");
+
+		if (n) {
+			str_clear(&word);
+			str_addn(&word, at, n);
+			found = facts_find(f, str_text(&word));
+		}
+		at += n + (at[n] != '\0');
+	}
+	str_free(&word);
+	return found;
+}
+
+void session_add_failure(struct session *s, int version, int method, const char *by, enum engine engine, const char *why)
+{
+	struct bench_row row = { .method = method, .version = version, .engine = engine, .failed = arena_string(&s->mem, why) };
+	const struct method_facts *facts;
+	const struct node_row *at = NULL;
+
+	if (by && session_worker_facts(s, version, &facts, NULL))
+		at = named_in(&facts[method], why);
+	add_row(s, row);
+	if (at) {
+		row.subject = arena_string(&s->mem, subject_of(at, by));
+		add_row(s, row);
+	}
 }
 
 static void add_parts(struct session *s, const struct spreading *p, const char *by, struct bench_row whole)

@@ -310,7 +310,7 @@ bool session_bench(struct session *s, int version, const char *by, void (*progre
 		job.engine = engine;
 		job.node_times = true;
 		if (!run_and_tell(s, &job, &t, &r, &why))
-			session_add_failure(s, version, m, engine, why.text);
+			session_add_failure(s, version, m, by, engine, why.text);
 		else if (!session_add_bench(s, version, m, by, &job, &r, err))
 			return job_result_free(&r), false;
 		job_result_free(&r);
