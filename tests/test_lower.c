@@ -570,6 +570,22 @@ static void int8_linears_and_convolutions(void **state)
 	lab_free(lab);
 }
 
+/* Zeros around an int8 image are the integers that stand for 0. */
+static void int8_images_are_padded_as_integers(void **state)
+{
+	LAB;
+	struct xlowered low;
+	struct value *x = requant(lab, lab_input(lab, F, SIZES(1, 4, 6, 7)), 0.02, -3), *w = lab_constant(lab, DTYPE_I8, -127, 128, SIZES(8, 4, 2, 2)), *v;
+
+	v = lab_node(lab, "aten.constant_pad_nd.default", V(x), INTS(0, 1, 1, 0), D(0));
+	v = lab_node(lab, "aten.convolution.default", V(v), V(dq_channel(lab, w, 0)), NONE, INTS(1, 1), INTS(0, 0), INTS(1, 1), B(false), INTS(0, 0), I(1));
+	lab_output(lab, requant(lab, v, 0.1, -7));
+	close_to(lab, &low, 0.1001);
+	assert_int_equal(lab_count(&low, X_STATIC_CONSTANT_PAD), 1);
+	assert_int_equal(lab_count(&low, X_CONVERT), 2);
+	lab_free(lab);
+}
+
 static void int8_between_operators(void **state)
 {
 	LAB;
@@ -733,6 +749,7 @@ int main(void)
 		cmocka_unit_test(dynamic_sizes),
 		cmocka_unit_test(halves),
 		cmocka_unit_test(int8_linears_and_convolutions),
+		cmocka_unit_test(int8_images_are_padded_as_integers),
 		cmocka_unit_test(int8_between_operators),
 		cmocka_unit_test(int8_with_other_scales_goes_through_float),
 		cmocka_unit_test(int8_comes_and_goes_as_arguments),

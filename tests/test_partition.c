@@ -703,6 +703,25 @@ static void hardswish_of_halves_is_put_together(void **state)
 	lab_free(lab);
 }
 
+static struct value *quantized(struct lab *lab, struct value *v, double scale)
+{
+	v = lab_node(lab, "quantized_decomposed.quantize_per_tensor.default", V(v), D(scale), I(3), I(-128), I(127), I(DTYPE_I8));
+	return lab_node(lab, "quantized_decomposed.dequantize_per_tensor.default", V(v), D(scale), I(3), I(-128), I(127), I(DTYPE_I8), NONE);
+}
+
+static void what_is_quantised_again_is_not(void **state)
+{
+	LAB;
+	struct value *v = quantized(lab, lab_input(lab, F, SIZES(2, 3)), 0.1);
+
+	v = lab_node(lab, "dim_order_ops._clone_dim_order.default", V(v), B(false), NONE);
+	v = quantized(lab, v, 0.1);
+	lab_output(lab, quantized(lab, v, 0.2));
+	apply(lab);
+	assert_int_equal(lab->g->nnodes, 4);
+	lab_free(lab);
+}
+
 /* XNNPACK has no squeeze, and an unsqueeze at the end only: as view_copy they do not part a delegate. */
 static void a_view_in_the_middle_parts_no_delegate(void **state)
 {
@@ -885,6 +904,7 @@ int main(void)
 		cmocka_unit_test(a_view_that_xnnpack_would_not_take_stays_what_it_is),
 		cmocka_unit_test(a_view_at_the_edge_stays_outside),
 		cmocka_unit_test(a_view_that_is_not_free_goes_along),
+		cmocka_unit_test(what_is_quantised_again_is_not),
 		cmocka_unit_test(hardswish_is_put_together),
 		cmocka_unit_test(hardswish_of_halves_is_put_together),
 		cmocka_unit_test(prelu_is_put_together),

@@ -371,6 +371,23 @@ static void unsigned_quantisation(void **state)
 	lab_free(lab);
 }
 
+static void zeros_around_a_quantised_image(void **state)
+{
+	static const struct { double fill; int64_t channels; const char *code; } at[] = { { 0, 0, NULL }, { 1, 0, "quant_params" }, { 0, 1, "quant_params" } };
+
+	for (int i = 0; i < 3; i++) {
+		LAB;
+		struct value *x = dq(lab, quant(lab, lab_input(lab, F, SIZES(1, 4, 6, 7)), 0.1, 3), 0.1, 3);
+		struct value *w = dq(lab, lab_constant(lab, DTYPE_I8, -127, 128, SIZES(8, 4 + at[i].channels, 2, 2)), 0.1, 0), *v;
+
+		v = lab_node(lab, "aten.constant_pad_nd.default", V(x), INTS(0, 1, 1, 0, 0, at[i].channels), D(at[i].fill));
+		v = lab_node(lab, "aten.convolution.default", V(v), V(w), NONE, INTS(1, 1), INTS(0, 0), INTS(1, 1), B(false), INTS(0, 0), I(1));
+		lab_output(lab, quant(lab, v, 0.2, 0));
+		expect(lab, v, at[i].code, "weight-only");
+		lab_free(lab);
+	}
+}
+
 /* XNNPACK saturates where int8 ends; a dequantise node has nothing to saturate. */
 static void narrow_ranges(void **state)
 {
@@ -569,6 +586,7 @@ int main(void)
 		cmocka_unit_test(biases_of_integers),
 		cmocka_unit_test(unsigned_quantisation),
 		cmocka_unit_test(narrow_ranges),
+		cmocka_unit_test(zeros_around_a_quantised_image),
 		cmocka_unit_test(dynamic_quantisation),
 		cmocka_unit_test(axes_of_scales),
 		cmocka_unit_test(convolutions_of_integers),

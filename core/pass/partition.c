@@ -106,14 +106,15 @@ static struct node *clone_into(struct assign *x, struct node *n, int group, stru
 }
 
 /* Quantisation nodes that stand elsewhere and that n needs beside it get a copy here: dequantise, and behind a
- * dynamic one its quantise and choose-qparams nodes; and casts of filters. */
+ * dynamic one its quantise and choose-qparams nodes; casts of filters; and the padding of quantised images. */
 static void fetch(struct assign *x, struct node *n, int arg, int depth)
 {
 	struct value *v = node_input(n, arg);
 	struct node *d = v && v->kind == VALUE_NODE ? v->def : NULL, *c;
+	bool pad = d && n->op->flags & OP_GEMM && gemm_of(n).pad == d;
 	int k = 0;
 
-	if (!d || d->group == n->group || !(d->op->flags & OP_QUANTIZE || cast_source(v, d->group)))
+	if (!d || d->group == n->group || !(d->op->flags & OP_QUANTIZE || cast_source(v, d->group) || pad))
 		return;
 	if (!depth && (quant_def(v, QUANT_QUANTIZE) || !may_fetch(x, n, d)))
 		return;		/* a quantise node elsewhere: its integers come as an argument */
@@ -121,6 +122,8 @@ static void fetch(struct assign *x, struct node *n, int arg, int depth)
 	while (d->out[k] != v)
 		k++;
 	graph_set_arg(x->m->g, n, arg, arg_value(c->out[k]));
+	if (pad)
+		fetch(x, c, 0, 0);
 	if (depth < 2 && (depth || (c->op->flags & OP_QUANTIZE && quant_is_dynamic(c))))
 		for (int i = 0; i < c->nargs; i++)
 			fetch(x, c, i, depth + 1);

@@ -45,9 +45,42 @@ static bool restate_view(struct graph *g, struct node *n, struct error *err)
 	return true;
 }
 
+static bool is_same_copy(const struct node *n)
+{
+	const struct value *in = node_input(n, 0), *out = n->nouts == 1 ? n->out[0] : NULL;
+
+	return (op_is(n->op, "dim_order_ops._clone_dim_order.default") || op_is(n->op, "aten.clone.default") ||
+		op_is(n->op, "aten.alias_copy.default")) &&
+	       in && out && in->dtype == out->dtype && !memcmp(in->dim_order, out->dim_order, (size_t)out->rank);
+}
+
+static bool same_parameters(const struct node *q, const struct node *dq)
+{
+	struct quant_op a, b;
+
+	return quant_find(q->op, &a) && quant_find(dq->op, &b) && a.scheme == SCHEME_TENSOR && b.scheme == SCHEME_TENSOR &&
+	       node_double(q, a.scale, 0) == node_double(dq, b.scale, 0) &&
+	       node_int(q, a.zero_point, 0) == node_int(dq, b.zero_point, 0) && node_int(q, a.low, 0) == -128 &&
+	       node_int(q, a.high, 0) == 127;
+}
+
+/* The integers that a quantise node makes again. */
+static struct value *same_integers(const struct node *q)
+{
+	const struct node *n = quant_def(q->nouts ? q->out[0] : NULL, QUANT_QUANTIZE);
+	struct value *in = n ? node_input(n, 0) : NULL, *from;
+
+	while (in && in->kind == VALUE_NODE && in->def->group < 0 && is_same_copy(in->def))
+		in = node_input(in->def, 0);
+	n = quant_def(in, QUANT_DEQUANTIZE);
+	from = n && n->group < 0 && same_parameters(q, n) ? node_input(n, 0) : NULL;
+	return from && from->kind == VALUE_NODE && from->dtype == DTYPE_I8 && q->out[0]->dtype == DTYPE_I8 &&
+		       !memcmp(from->dim_order, q->out[0]->dim_order, (size_t)from->rank) ? from : NULL;
+}
+
 bool restate_apply(struct graph *g, struct error *err)
 {
-	bool ok = true;
+	bool ok = true, unread = false;
 
 	for (struct node *n = g->first, *next; n && ok; n = next) {
 		next = n->next;
@@ -55,5 +88,15 @@ bool restate_apply(struct graph *g, struct error *err)
 		    !op_is(n->op, "executorch_prim.et_view.default"))
 			ok = restate_view(g, n, err);
 	}
+	for (struct node *n = g->first; n; n = n->next) {
+		struct value *integers = n->group < 0 && n->op->flags & OP_QUANTIZE ? same_integers(n) : NULL;
+
+		if (integers) {
+			graph_replace(g, n->out[0], integers);
+			unread = true;
+		}
+	}
+	if (unread)
+		graph_sweep(g);
 	return ok;
 }

@@ -75,6 +75,7 @@ struct gemm {
 	bool bias_quantized;				/* int32 behind a dequantise node */
 	struct weight_quant bias_quant;
 	const struct node *act_dq;			/* the activation's dequantise node, or NULL */
+	const struct node *pad;				/* between it and a convolution: zeros on int8, or NULL */
 	const struct value *act_source;			/* dynamic: what is quantised; static: the integers */
 	const struct node *act_q, *choose;		/* dynamic: the quantise and choose-qparams nodes */
 	unsigned precision;				/* PRECISION_*; 0: quantised weight, float activation */

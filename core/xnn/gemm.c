@@ -35,6 +35,34 @@ static void see_through_casts(struct gemm *m, int group)
 	m->bias = bias ? bias : m->bias;
 }
 
+/* Zeros around the image alone, which only this convolution reads. */
+static const struct node *zero_pad(const struct node *n, const struct gemm *m)
+{
+	const struct node *pad = m->act && m->act->kind == VALUE_NODE && only_user(m->act) ? m->act->def : NULL;
+	int64_t amount[2 * MAX_RANK];
+	int count;
+
+	if (!pad || !op_is(n->op, "aten.convolution.default") || !op_is(pad->op, "aten.constant_pad_nd.default") ||
+	    node_int(n, 6, 0) || node_double(pad, 2, 0) != 0 || !node_ints(pad, 1, amount, 2 * MAX_RANK, &count))
+		return NULL;
+	for (int i = 0; i < count; i++)
+		if (amount[i] < 0 || (amount[i] && i >= 2 * (m->act->rank - 2)))
+			return NULL;
+	return pad;
+}
+
+/* An activation of integers goes through zero padding as integers. */
+static void see_through_pad(const struct node *n, struct gemm *m)
+{
+	const struct node *pad = zero_pad(n, m), *dq = pad ? quant_def(node_input(pad, 0), QUANT_DEQUANTIZE) : NULL;
+
+	if (!dq || quant_is_dynamic(dq))
+		return;
+	m->pad = pad;
+	m->act_dq = dq;
+	m->act_source = node_input(dq, 0);
+}
+
 struct gemm gemm_of(const struct node *n)
 {
 	struct gemm m = {
@@ -48,6 +76,8 @@ struct gemm gemm_of(const struct node *n)
 	m.quantized = weight_quant_of(m.weight, &m.quant);
 	m.bias_quantized = weight_quant_of(m.bias, &m.bias_quant) && m.bias_quant.data->dtype == DTYPE_I32;
 	find_activation(&m);
+	if (m.quantized && !m.act_dq)
+		see_through_pad(n, &m);
 	m.precision = !m.quantized ? PRECISION_FLOAT : m.choose ? PRECISION_DYNAMIC : m.act_dq ? PRECISION_STATIC : 0;
 	return m;
 }

@@ -115,6 +115,8 @@ static void plan_gemm(struct xlower *x, struct xmember *m)
 		return;
 	}
 	m->quantized = true;
+	if (lower_member(x, g.pad))
+		lower_member(x, g.pad)->quantized = true;
 	m->quantize = quantized_output(n);
 	m->act = fused_activation(n);
 	if (lower_member(x, m->quantize))

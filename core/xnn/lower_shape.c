@@ -165,11 +165,24 @@ bool lower_cat(struct xlower *x, const struct node *n, struct error *err)
 	return true;
 }
 
+/* Integers in, integers of the same parameters out: the zero that XNNPACK pads with is theirs. */
+static void keep_integers(struct xlower *x, uint32_t in, uint32_t out)
+{
+	const struct xvalue *from = &x->value.at[in];
+	struct xvalue *to = &x->value.at[out];
+
+	to->datatype = from->datatype;
+	to->quant = from->quant;
+	to->scale = from->scale;
+	to->zero_point = from->zero_point;
+}
+
 bool lower_pad(struct xlower *x, const struct node *n, struct error *err)
 {
 	const struct value *in = node_input(n, 0);
 	uint32_t pre[XMAX_RANK] = { 0 }, post[XMAX_RANK] = { 0 }, id, out;
-	enum layout l = lower_layout(x, n);
+	bool integers = lower_member(x, n)->quantized;		/* for a convolution, which reads NHWC */
+	enum layout l = integers ? NHWC : lower_layout(x, n);
 	int64_t pad[2 * MAX_RANK];
 	struct xnode *node;
 	int count;
@@ -185,6 +198,8 @@ bool lower_pad(struct xlower *x, const struct node *n, struct error *err)
 		post[d] = (uint32_t)pad[2 * i + 1];
 	}
 	out = lower_out(x, n, l);
+	if (integers)
+		keep_integers(x, id, out);
 	node = lower_node(x, n, X_STATIC_CONSTANT_PAD);
 	lower_list(x, node, XPAD_PRE, pre, layout_rank(l, in->rank));
 	lower_list(x, node, XPAD_POST, post, layout_rank(l, in->rank));
