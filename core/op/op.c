@@ -6,7 +6,7 @@
 #define FAMILIES(X) \
 	X(unary) X(binary) X(compare) X(reduce) X(view) X(shape) X(join) X(pad) X(index) X(advanced) X(mask) \
 	X(sort) X(factory) X(gemm) X(convolution) X(convolution_backward) X(pool) X(resize) X(grid) X(softmax) \
-	X(norm) X(distance) X(quant) X(qparams) X(qmixed) X(attention) X(scalar) X(custom)
+	X(norm) X(distance) X(fft) X(quant) X(qparams) X(qmixed) X(attention) X(scalar) X(custom)
 
 #define DECLARE(name) extern const struct op op_##name[];
 FAMILIES(DECLARE)
