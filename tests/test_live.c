@@ -243,6 +243,48 @@ static void int4_is_right_or_refused(void **state)
 	live_pool_close(pool);
 }
 
+/* The same of f16: whole tiles of 64 outputs, and less. */
+static void f16_is_right_or_refused(void **state)
+{
+	enum { ROWS = 5, WIDTH = 24, OUTS = 150 };
+	static uint16_t weight[OUTS * WIDTH], in[ROWS * WIDTH + 16], out[ROWS * OUTS + 16];
+	struct xvalue v[] = { IN(0, ROWS, WIDTH), OUT(1, ROWS, OUTS),
+		{ .id = 2, .datatype = XD_FP16, .rank = 2, .dim = { OUTS, WIDTH }, .external_id = XNONE,
+		  .data = { (uint8_t *)weight, sizeof weight } } };
+	struct xnode n = { .tag = X_FULLY_CONNECTED, .field = { 0, 2, XNONE, 1 } };
+	struct xgraph x = { .value = v, .nvalues = 3, .node = &n, .nnodes = 1, .nexterns = 2 };
+	struct tensor a = { .data = in, .capacity = sizeof in }, b = { .data = out, .capacity = sizeof out };
+	struct error err = { 0 };
+	struct live_pool *pool;
+	struct live *live;
+
+	v[0].datatype = v[1].datatype = XD_FP16;
+	tensor_set_type(&a, DTYPE_F16, 2, (int64_t[]){ ROWS, WIDTH });
+	tensor_set_type(&b, DTYPE_F16, 2, (int64_t[]){ ROWS, OUTS });
+	for (int i = 0; i < OUTS * WIDTH; i++)
+		dtype_put(DTYPE_F16, weight, (size_t)i, cos(i));
+	for (int i = 0; i < ROWS * WIDTH; i++)
+		dtype_put(DTYPE_F16, in, (size_t)i, sin(i));
+	assert_true(live_pool_open(&pool, 1, &err));
+	if (!live_open(&live, &x, pool, false, &err)) {
+		assert_non_null(strstr(err.text, "f16 products wrongly"));
+		live_pool_close(pool);
+		return;
+	}
+	assert_true(live_run(live, (struct tensor *[]){ &a, &b }, 2, &err));
+	for (int r = 0; r < ROWS; r++)
+		for (int o = 0; o < OUTS; o++) {
+			double sum = 0;
+
+			for (int i = 0; i < WIDTH; i++)
+				sum += dtype_get(DTYPE_F16, in, (size_t)(r * WIDTH + i)) *
+					dtype_get(DTYPE_F16, weight, (size_t)(o * WIDTH + i));
+			assert_true(fabs(dtype_get(DTYPE_F16, out, (size_t)(r * OUTS + o)) - sum) < 0.1);
+		}
+	live_close(live);
+	live_pool_close(pool);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +294,7 @@ int main(void)
 		cmocka_unit_test(channels_last_tensors_are_seen_as_they_lie),
 		cmocka_unit_test(what_the_library_lacks_or_would_die_of),
 		cmocka_unit_test(int4_is_right_or_refused),
+		cmocka_unit_test(f16_is_right_or_refused),
 	};
 
 	return RUN_TAP(tests);

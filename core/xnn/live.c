@@ -12,7 +12,7 @@ struct live_pool {
 	const struct file **file;	/* that weights are packed from */
 	int nfiles;
 	struct arena mem;
-	struct { bool done, ok; struct error why; } trial[XD_COUNT];	/* by datatype of a weight */
+	struct { bool done, ok; struct error why; } trial[XD_COUNT];	/* by datatype of a weight; f16: of a product */
 };
 
 struct external {		/* an argument of the call */
@@ -271,21 +271,37 @@ bool live_open_untried(struct live **out, const struct xgraph *x, struct live_po
 	return open_runtime(out, x, pool, false, err);
 }
 
+static bool trial_passes(enum xdatatype d, struct live_pool *pool, struct error *err)
+{
+	if (!pool->trial[d].done) {
+		pool->trial[d].done = true;
+		pool->trial[d].ok = live_trial(d, pool, &pool->trial[d].why);
+	}
+	return pool->trial[d].ok || error_set(err, pool->trial[d].why.code, "%s", pool->trial[d].why.text);
+}
+
+/* One with a whole tile of outputs; depthwise convolutions have kernels of their own. */
+static bool is_half_product(const struct xgraph *x, const struct xnode *n)
+{
+	int out = n->tag == X_CONV2D || n->tag == X_CONV_TRANSPOSE_2D ? XC_OUT : n->tag == X_FULLY_CONNECTED ? XFC_OUT :
+		n->tag == X_BATCH_MATMUL ? XB_OUT : -1;
+	const struct xvalue *v = out < 0 ? NULL : xgraph_value(x, n->field[out]);
+
+	return v && v->datatype == XD_FP16 && v->rank && v->dim[v->rank - 1] >= LIVE_TRIAL_TILE;
+}
+
 /* Weights of a kind that came out wrong before are not run. */
 static bool trials_pass(const struct xgraph *x, struct live_pool *pool, struct error *err)
 {
 	for (int i = 0; i < x->nvalues; i++) {
 		enum xdatatype d = x->value[i].datatype;
 
-		if (d != XD_QCINT4 && d != XD_QBINT4 && d != XD_QCINT8)
-			continue;
-		if (!pool->trial[d].done) {
-			pool->trial[d].done = true;
-			pool->trial[d].ok = live_trial(d, pool, &pool->trial[d].why);
-		}
-		if (!pool->trial[d].ok)
-			return error_set(err, pool->trial[d].why.code, "%s", pool->trial[d].why.text);
+		if ((d == XD_QCINT4 || d == XD_QBINT4 || d == XD_QCINT8) && !trial_passes(d, pool, err))
+			return false;
 	}
+	for (int i = 0; i < x->nnodes; i++)
+		if (is_half_product(x, &x->node[i]))
+			return trial_passes(XD_FP16, pool, err);
 	return true;
 }
 

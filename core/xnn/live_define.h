@@ -27,7 +27,9 @@ bool live_check_value(const struct xvalue *v, struct error *err);
 /* Whether XNNPACK packs this input of the node (filter, bias), and so does not read it when it runs. */
 bool live_is_packed(const struct xnode *n, int field);
 
-/* live_trial.c: a small linear with weights of this kind, compared with what it must give. */
+/* live_trial.c: a small linear with weights of this kind, compared with what it must give. f16: one with as many outputs
+ * as the kernels that are in doubt make at once; smaller ones have others. */
+enum { LIVE_TRIAL_TILE = 64 };
 bool live_trial(enum xdatatype d, struct live_pool *pool, struct error *err);
 bool live_open_untried(struct live **out, const struct xgraph *x, struct live_pool *pool, struct error *err);
 

@@ -1,5 +1,6 @@
-/* A trial of quantised linears: the 2024 library's int4 kernels give wrong numbers on some CPUs (AVX-512 with VNNI and
- * GFNI), so what has quantised weights is only run after a small linear of that kind came out right. */
+/* A trial of linears: the 2024 library's int4 kernels give wrong numbers on some CPUs (AVX-512 with VNNI and GFNI), and
+ * its f16 kernels on those with AVX-512 FP16 in each whole tile of 64 outputs. So what has such weights is only run
+ * after a small linear of that kind came out right. */
 #include "core/xnn/live_define.h"
 
 #include <math.h>
@@ -51,7 +52,19 @@ static bool is_right(const struct trial *t, enum xdatatype d)
 	return true;
 }
 
-static bool run(struct trial *t, enum xdatatype d, struct live_pool *pool, struct error *err)
+static bool run(const struct xgraph *x, struct tensor *in, struct tensor *out, struct live_pool *pool, struct error *err)
+{
+	struct live *l;
+	bool ok;
+
+	if (!live_open_untried(&l, x, pool, err))
+		return false;
+	ok = live_run(l, (struct tensor *[]){ in, out }, 2, err);
+	live_close(l);
+	return ok;
+}
+
+static bool run_quantised(struct trial *t, enum xdatatype d, struct live_pool *pool, struct error *err)
 {
 	struct xvalue v[] = {
 		{ .id = 0, .datatype = XD_FP32, .rank = 2, .dim = { ROWS, IN }, .flags = XFLAG_INPUT,
@@ -71,27 +84,87 @@ static bool run(struct trial *t, enum xdatatype d, struct live_pool *pool, struc
 	struct xgraph x = { .value = v, .nvalues = 4, .node = n, .nnodes = 2, .nexterns = 2 };
 	struct tensor in = { .data = t->in, .capacity = sizeof t->in };
 	struct tensor out = { .data = t->out, .capacity = sizeof t->out };
-	struct live *l;
-	bool ok;
 
 	tensor_set_type(&in, DTYPE_F32, 2, (const int64_t[]){ ROWS, IN });
 	tensor_set_type(&out, DTYPE_F32, 2, (const int64_t[]){ ROWS, OUT });
-	if (!live_open_untried(&l, &x, pool, err))
-		return false;
-	ok = live_run(l, (struct tensor *[]){ &in, &out }, 2, err);
-	live_close(l);
+	return run(&x, &in, &out, pool, err);
+}
+
+/* ---- f16 ---- */
+
+struct half_trial { uint16_t in[ROWS * IN + XNN_EXTRA_BYTES], out[ROWS * LIVE_TRIAL_TILE + XNN_EXTRA_BYTES], weight[LIVE_TRIAL_TILE * IN]; };
+
+static void fill_half(struct half_trial *t)
+{
+	for (int i = 0; i < ROWS * IN; i++)
+		dtype_put(DTYPE_F16, t->in, (size_t)i, i * 37 % 101 / 50.0 - 1);
+	for (int i = 0; i < LIVE_TRIAL_TILE * IN; i++)
+		dtype_put(DTYPE_F16, t->weight, (size_t)i, i * 29 % 255 / 127.0 - 1);
+}
+
+/* Sums are kept in f16, so each may round anew. */
+static bool half_is_right(const struct half_trial *t)
+{
+	for (int r = 0; r < ROWS; r++)
+		for (int o = 0; o < LIVE_TRIAL_TILE; o++) {
+			double sum = 0, size = 0;
+
+			for (int i = 0; i < IN; i++) {
+				double term = dtype_get(DTYPE_F16, t->in, (size_t)(r * IN + i)) *
+					dtype_get(DTYPE_F16, t->weight, (size_t)(o * IN + i));
+
+				sum += term;
+				size += fabs(term);
+			}
+			if (!(fabs(dtype_get(DTYPE_F16, t->out, (size_t)(r * LIVE_TRIAL_TILE + o)) - sum) < size / 64))
+				return false;
+		}
+	return true;
+}
+
+static bool run_half(struct half_trial *t, struct live_pool *pool, struct error *err)
+{
+	struct xvalue v[] = {
+		{ .id = 0, .datatype = XD_FP16, .rank = 2, .dim = { ROWS, IN }, .flags = XFLAG_INPUT, .external_id = 0 },
+		{ .id = 1, .datatype = XD_FP16, .rank = 2, .dim = { LIVE_TRIAL_TILE, IN }, .external_id = XNONE,
+		  .data = { (const uint8_t *)t->weight, sizeof t->weight } },
+		{ .id = 2, .datatype = XD_FP16, .rank = 2, .dim = { ROWS, LIVE_TRIAL_TILE }, .flags = XFLAG_OUTPUT, .external_id = 1 },
+	};
+	struct xnode n = { .tag = X_FULLY_CONNECTED, .field = { 0, 1, XNONE, 2 } };
+	struct xgraph x = { .value = v, .nvalues = 3, .node = &n, .nnodes = 1, .nexterns = 2 };
+	struct tensor in = { .data = t->in, .capacity = sizeof t->in }, out = { .data = t->out, .capacity = sizeof t->out };
+
+	tensor_set_type(&in, DTYPE_F16, 2, (const int64_t[]){ ROWS, IN });
+	tensor_set_type(&out, DTYPE_F16, 2, (const int64_t[]){ ROWS, LIVE_TRIAL_TILE });
+	return run(&x, &in, &out, pool, err);
+}
+
+static bool try_half(struct live_pool *pool, struct error *err)
+{
+	struct half_trial *t = mem_alloc(sizeof *t);
+	bool ok;
+
+	fill_half(t);
+	ok = run_half(t, pool, err) &&
+	     (half_is_right(t) || error_set(err, ERROR_UNSUPPORTED, "this XNNPACK computes f16 products wrongly on this CPU"));
+	mem_free(t);
 	return ok;
 }
 
-bool live_trial(enum xdatatype d, struct live_pool *pool, struct error *err)
+static bool try_quantised(enum xdatatype d, struct live_pool *pool, struct error *err)
 {
 	struct trial *t = mem_alloc(sizeof *t);
 	bool ok;
 
 	fill(t, d != XD_QCINT8);
-	ok = run(t, d, pool, err) &&
+	ok = run_quantised(t, d, pool, err) &&
 	     (is_right(t, d) || error_set(err, ERROR_UNSUPPORTED, "this XNNPACK computes %s weights wrongly on this CPU",
 					  d == XD_QCINT8 ? "int8" : "int4"));
 	mem_free(t);
 	return ok;
+}
+
+bool live_trial(enum xdatatype d, struct live_pool *pool, struct error *err)
+{
+	return d == XD_FP16 ? try_half(pool, err) : try_quantised(d, pool, err);
 }
