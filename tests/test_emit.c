@@ -448,6 +448,46 @@ static void planned_and_unplanned_inputs_and_outputs_stay_so(void **state)
 	teardown(&f);
 }
 
+static const struct pte_tensor *tensor_at(const struct pte_plan *p, int32_t index)
+{
+	assert_int_equal(p->value[index].tag, PTE_TENSOR);
+	return p->value[index].tensor;
+}
+
+static bool overlap(const struct pte_tensor *a, const struct pte_tensor *b)
+{
+	return a->memory_id == b->memory_id && a->memory_offset < b->memory_offset + b->bytes &&
+		b->memory_offset < a->memory_offset + a->bytes;
+}
+
+/* An input is there before the first call, and an output until after the last, wherever they are used. */
+static void memory_is_not_taken_from_inputs_and_outputs(void **state)
+{
+	static const int64_t three[] = { 3 };	/* 12 bytes */
+	struct fixture f;
+	const struct pte_plan *p;
+	struct value *x, *late, *y, *z;
+
+	setup(&f);
+	x = input(&f, DTYPE_F32, 1, three, PTE_PLANNED);
+	late = input(&f, DTYPE_F32, 1, three, PTE_PLANNED);
+	y = exp_of(&f, exp_of(&f, exp_of(&f, x)));
+	z = exp_of(&f, exp_of(&f, exp_of(&f, add(&f, y, late))));
+	output(&f, y, PTE_PLANNED);
+	output(&f, z, PTE_PLANNED);
+	p = emit(&f);
+	for (int i = 0; i < ncalls(p); i++) {
+		const struct pte_tensor *out = call_arg(p, i, p->chain[0].instruction[i].nargs - 1)->tensor;
+
+		assert_true(i > 3 || !overlap(out, tensor_at(p, p->input[1])));
+		assert_true(i < 3 || !overlap(out, tensor_at(p, p->output[0])));
+		assert_int_equal(out->memory_offset % 16, 0);
+	}
+	assert_int_equal(p->buffer_bytes[1] % 16, 0);
+	assert_true(p->buffer_bytes[1] < 5 * 16);	/* the rest is used again */
+	teardown(&f);
+}
+
 /* ---- state ---- */
 
 static struct value *add_state(struct fixture *f, uint32_t memory_id, uint64_t offset, const float *data)
@@ -515,6 +555,48 @@ static void state_in_an_arena_of_its_own_stays_there(void **state)
 	assert_int_equal(p->buffer_bytes[2], 128);
 	assert_int_equal(call_arg(p, 0, 1)->tensor->memory_id, 1);
 	teardown(&f);
+}
+
+/* In an arena with other tensors a state may move, unless another method looks at the same memory. */
+static void state_that_methods_share_stays_where_it_is(void **state)
+{
+	static struct pte_chain nothing;
+	static int64_t none[1];
+
+	for (int shared = 0; shared < 2; shared++) {
+		struct graph *other = graph_new("other"), *methods[2];
+		struct pte_plan plans[2];
+		struct fixture f;
+		const struct pte_plan *p;
+		struct value *x, *s, *y;
+
+		setup(&f);
+		x = input(&f, DTYPE_F32, 1, four, PTE_PLANNED);
+		s = add_state(&f, 1, 96, NULL);
+		y = add(&f, s, x);
+		copy_to(&f, s, y);
+		output(&f, y, PTE_PLANNED);
+		plans[0] = f.plan;
+		plans[1] = (struct pte_plan){ .name = "other", .chain = &nothing, .nchains = 1, .buffer_bytes = none, .nbuffers = 1 };
+		other->plan = 1;
+		if (shared)
+			graph_value(other, VALUE_STATE, DTYPE_F32, 1, four)->state_slot = 0;
+		f.p.pte.plan = plans;
+		f.p.pte.nplans = f.p.nmethods = 2;
+		methods[0] = f.filed;
+		methods[1] = other;
+		f.p.method = methods;
+		assert_true(program_emit(&f.out, &f.p, (struct graph *[]){ f.g, other }, &f.err));
+		read_emitted(&f);
+		p = &f.read.plan[0];
+		assert_int_equal(call_arg(p, 0, 0)->tensor->memory_id, 1);
+		if (shared)
+			assert_int_equal(call_arg(p, 0, 0)->tensor->memory_offset, 96);
+		else
+			assert_int_not_equal(call_arg(p, 0, 0)->tensor->memory_offset, 96);
+		graph_free(other);
+		teardown(&f);
+	}
 }
 
 static void nothing_shares_memory_with_state(void **state)
@@ -650,8 +732,10 @@ int main(void)
 		cmocka_unit_test(a_view_of_a_constant_shares_its_bytes),
 		cmocka_unit_test(kernels_get_constants_in_default_dim_order),
 		cmocka_unit_test(planned_and_unplanned_inputs_and_outputs_stay_so),
+		cmocka_unit_test(memory_is_not_taken_from_inputs_and_outputs),
 		cmocka_unit_test(what_writes_in_place_returns_its_first_argument),
 		cmocka_unit_test(state_in_an_arena_of_its_own_stays_there),
+		cmocka_unit_test(state_that_methods_share_stays_where_it_is),
 		cmocka_unit_test(nothing_shares_memory_with_state),
 		cmocka_unit_test(a_view_of_state_that_is_written_before_it_is_read_is_copied),
 		cmocka_unit_test(nothing_changed_gives_the_same_bytes),

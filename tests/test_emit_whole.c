@@ -5,6 +5,7 @@
 #include "core/op/op.h"
 #include "core/program/emit.h"
 #include "core/program/lift.h"
+#include "core/xnn/lower.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -248,6 +249,58 @@ static void a_delegate_without_nodes_goes_with_its_data(void **state)
 	assert_int_equal(a.then->pte.plan[0].ndelegates, 0);
 	assert_int_equal(a.then->pte.nnamed, 0);
 	assert_int_equal(a.out.tensor_bytes, 0);
+	close_again(&a);
+	teardown(&f);
+}
+
+/* What another backend's bytes name may be read by it, even when no delegate of ours reads it any more. */
+static void data_that_another_backend_names_stays(void **state)
+{
+	struct fixture f;
+	struct again a;
+	struct pte_plan *p;
+	struct pte_delegate *both;
+	char blob[100];
+
+	make_delegated(&f);
+	open_again(&a, &f);
+	snprintf(blob, sizeof blob, "it reads %.64s", a.p->pte.named[0].key);
+	p = &a.p->pte.plan[0];
+	both = arena_array(&f.mem, 2, sizeof *both);
+	both[0] = p->delegate[0];
+	both[1] = (struct pte_delegate){ .id = "QnnBackend", .blob = { (const uint8_t *)blob, strlen(blob) } };
+	for (int named = 0; named < 2; named++) {
+		if (named) {
+			p->delegate = both;
+			p->ndelegates = 2;
+			a.p->delegate[0] = arena_array(&f.mem, 2, sizeof **a.p->delegate);
+			a.p->delegate[0][1].why = arena_alloc(&f.mem, sizeof(struct error));
+		} else {
+			graph_replace(a.g, a.g->output[0].value, exp_of(a.g, a.g->input[0]));
+			graph_sweep(a.g);
+		}
+		assert_true(program_emit(&a.out, a.p, &a.g, &a.err));
+		assert_int_equal(a.out.tensor_bytes, named ? 64 : 0);
+		emitted_free(&a.out);
+	}
+	close_again(&a);
+	teardown(&f);
+}
+
+static void stack_traces_that_go_are_said(void **state)
+{
+	struct fixture f;
+	struct again a;
+	bool said = false;
+
+	make_delegated(&f);
+	open_again(&a, &f);
+	a.p->pte.plan[0].has_stacktrace = true;
+	output(a.g, exp_of(a.g, a.g->output[0].value));
+	emit_again(&a);
+	for (int i = 0; i < a.out.nlost; i++)
+		said |= !strcmp(a.out.lost[i], "stack traces of forward");
+	assert_true(said);
 	close_again(&a);
 	teardown(&f);
 }
@@ -557,6 +610,45 @@ static void a_folded_external_constant_replaces_its_source(void **state)
 	teardown(&f);
 }
 
+/* In a delegate it is read by its digest, from the data file that held it; there it replaces the tensor. Where the
+ * digest is in the file already, nothing is written. */
+static void a_delegated_weight_from_a_data_file_stays_in_it(void **state)
+{
+	struct fixture f;
+	struct value *y;
+	const char *key;
+	struct ptd ptd;
+
+	for (int there = 0; there < 2; there++) {
+		setup(&f);
+		add_data_file(&f);
+		key = data_key(&f.mem, "", (const uint8_t *)numbers[0], 64);
+		assert_int_equal(strlen(key), 64);
+		if (there) {
+			f.p.data->entry[1] = entry(key, 0);
+			map_put(&f.p.data->entry_by_key, &f.mem, key, 64, &f.p.data->entry[1]);
+		}
+		y = linear(f.g, input(f.g), external(&f, "w", NULL, 0));
+		delegate(f.g, y, graph_add_group(f.g, -1));
+		if (there)
+			y = add(f.g, y, external(&f, "w", NULL, 0));
+		output(f.g, y);
+		emit(&f);
+		assert_int_equal(f.out.tensor_bytes, there ? 64 : 128);
+		if (there) {
+			assert_int_equal(f.out.ndata, 0);
+		} else {
+			read_data(&f, &ptd);
+			assert_null(ptd_find(&ptd, "w", 1));
+			assert_non_null(ptd_find(&ptd, "v", 1));
+			assert_memory_equal(ptd_find(&ptd, key, 64)->data.data, numbers[0], 64);
+		}
+		for (int i = 0; i < f.out.program.npieces; i++)
+			assert_ptr_not_equal(f.out.program.piece[i].data, numbers[0]);
+		teardown(&f);
+	}
+}
+
 static void two_tensors_under_one_name_are_refused(void **state)
 {
 	struct fixture f;
@@ -674,6 +766,8 @@ int main(void)
 			cmocka_unit_test(an_untouched_delegate_keeps_its_bytes),
 		cmocka_unit_test(a_delegate_that_an_edit_touches_is_made_anew),
 		cmocka_unit_test(a_delegate_without_nodes_goes_with_its_data),
+		cmocka_unit_test(data_that_another_backend_names_stays),
+		cmocka_unit_test(stack_traces_that_go_are_said),
 		cmocka_unit_test(a_weight_of_kernel_and_delegate_is_stored_once),
 			cmocka_unit_test(compile_specs_are_kept),
 		cmocka_unit_test(what_stands_between_members_of_a_group_moves),
@@ -683,6 +777,7 @@ int main(void)
 		cmocka_unit_test(a_call_of_an_unknown_operator_is_written_as_it_was),
 		cmocka_unit_test(an_external_constant_stays_external),
 		cmocka_unit_test(a_folded_external_constant_replaces_its_source),
+		cmocka_unit_test(a_delegated_weight_from_a_data_file_stays_in_it),
 		cmocka_unit_test(two_tensors_under_one_name_are_refused),
 		cmocka_unit_test(changed_data_is_written_beside_the_program),
 		cmocka_unit_test(a_failed_write_leaves_nothing),

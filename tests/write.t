@@ -77,8 +77,10 @@ run --optimize -o place/out.pte "$demo"
 refused 'a file that is there' 'etinspect: place/out.pte not written: place/out.pte: exists already' place
 run --optimize --force -o place "$demo"
 refused 'a folder in the place of a file' 'etinspect: place not written: place: is not a regular file' place
+chmod 640 place/out.pte
 run --optimize --force -o place/out.pte "$demo"
 is 'status when told' $status 0
+is 'a file that is replaced keeps its mode' "$(stat -c %a place/out.pte)" 640
 is 'only the file is there' "$(ls -A place)" out.pte
 ln -s place/out.pte link.pte
 cp place/out.pte as-is.pte
