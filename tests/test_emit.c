@@ -488,6 +488,27 @@ static void memory_is_not_taken_from_inputs_and_outputs(void **state)
 	teardown(&f);
 }
 
+static void an_output_that_nothing_reads_any_more_keeps_its_memory(void **state)
+{
+	static const int64_t six[] = { 6 }, three[] = { 3 };
+	struct fixture f;
+	const struct pte_plan *p;
+	struct value *x, *late, *y, *z;
+
+	setup(&f);
+	x = input(&f, DTYPE_F32, 1, six, PTE_PLANNED);
+	late = input(&f, DTYPE_F32, 1, three, PTE_PLANNED);
+	y = exp_of(&f, x);	/* read by nothing: its memory would be the gap for what follows */
+	z = exp_of(&f, exp_of(&f, exp_of(&f, late)));
+	output(&f, y, PTE_PLANNED);
+	output(&f, z, PTE_PLANNED);
+	output(&f, exp_of(&f, x), PTE_PLANNED);
+	p = emit(&f);
+	for (int i = 1; i < ncalls(p); i++)
+		assert_false(overlap(call_arg(p, i, p->chain[0].instruction[i].nargs - 1)->tensor, tensor_at(p, p->output[0])));
+	teardown(&f);
+}
+
 /* ---- state ---- */
 
 static struct value *add_state(struct fixture *f, uint32_t memory_id, uint64_t offset, const float *data)
@@ -733,6 +754,7 @@ int main(void)
 		cmocka_unit_test(kernels_get_constants_in_default_dim_order),
 		cmocka_unit_test(planned_and_unplanned_inputs_and_outputs_stay_so),
 		cmocka_unit_test(memory_is_not_taken_from_inputs_and_outputs),
+		cmocka_unit_test(an_output_that_nothing_reads_any_more_keeps_its_memory),
 		cmocka_unit_test(what_writes_in_place_returns_its_first_argument),
 		cmocka_unit_test(state_in_an_arena_of_its_own_stays_there),
 		cmocka_unit_test(state_that_methods_share_stays_where_it_is),

@@ -259,6 +259,7 @@ static void data_that_another_backend_names_stays(void **state)
 	struct fixture f;
 	struct again a;
 	struct pte_plan *p;
+	struct program_delegate *read;
 	struct pte_delegate *both;
 	char blob[100];
 
@@ -273,8 +274,10 @@ static void data_that_another_backend_names_stays(void **state)
 		if (named) {
 			p->delegate = both;
 			p->ndelegates = 2;
-			a.p->delegate[0] = arena_array(&f.mem, 2, sizeof **a.p->delegate);
-			a.p->delegate[0][1].why = arena_alloc(&f.mem, sizeof(struct error));
+			read = arena_array(&f.mem, 2, sizeof *read);
+			read[0] = a.p->delegate[0][0];
+			read[1].why = arena_alloc(&f.mem, sizeof(struct error));
+			a.p->delegate[0] = read;
 		} else {
 			graph_replace(a.g, a.g->output[0].value, exp_of(a.g, a.g->input[0]));
 			graph_sweep(a.g);
@@ -354,6 +357,38 @@ static void compile_specs_are_kept(void **state)
 	emit_again(&a);
 	close_again(&a);
 	teardown(&f);
+}
+
+static bool has_data(const struct pte *p, struct span data)
+{
+	for (int i = 0; i < p->nnamed; i++)
+		if (p->named[i].data.bytes == data.bytes && !memcmp(p->named[i].data.data, data.data, data.bytes))
+			return true;
+	return false;
+}
+
+/* A delegate that is made anew stores its quantised weights, their scales and biases as they were. */
+static void packed_weights_go_through(void **state)
+{
+	static const char *const files[] = { "conv_qs8", "linear_int4" };
+
+	for (int i = 0; i < 2; i++) {
+		struct fixture f;
+		struct again a = { 0 };
+
+		setup(&f);
+		if (!program_open(&a.p, arena_printf(&f.mem, "tests/fixtures/programs/%s.pte", files[i]), NULL, 0, &a.err))
+			fail_msg("%s", a.err.text);
+		a.g = graph_clone(a.p->method[0]);
+		a.g->group[0].changed = true;
+		emit_again(&a);
+		assert_memory_not_equal(a.then->pte.plan[0].delegate[0].blob.data, a.p->pte.plan[0].delegate[0].blob.data, 64);
+		assert_int_equal(a.then->pte.nnamed, a.p->pte.nnamed);
+		for (int k = 0; k < a.p->pte.nnamed; k++)
+			assert_true(has_data(&a.then->pte, a.p->pte.named[k].data));
+		close_again(&a);
+		teardown(&f);
+	}
 }
 
 /* ---- order ---- */
@@ -768,6 +803,7 @@ int main(void)
 		cmocka_unit_test(a_delegate_without_nodes_goes_with_its_data),
 		cmocka_unit_test(data_that_another_backend_names_stays),
 		cmocka_unit_test(stack_traces_that_go_are_said),
+		cmocka_unit_test(packed_weights_go_through),
 		cmocka_unit_test(a_weight_of_kernel_and_delegate_is_stored_once),
 			cmocka_unit_test(compile_specs_are_kept),
 		cmocka_unit_test(what_stands_between_members_of_a_group_moves),
