@@ -327,7 +327,7 @@ static void print_explained(struct batch *b, const struct report *r)
 		text_free(&t);
 	}
 	if (!n)
-		complain(b, EXIT_USAGE, "%s: no node or operator '%s'", look_path(r->s), r->explain);
+		complain(b, EXIT_USAGE, "%s: no node, operator or constant '%s'", look_path(r->s), r->explain);
 }
 
 static void print_report(struct batch *b, const struct report *r)

@@ -288,7 +288,8 @@ const struct option_row option_table[] = {
 	{ .help = "Looking" },
 	{ "report", 0, "[=FORMAT]", "print a report and exit: text, json, markdown or csv", set_report },
 	{ "method", 0, "NAME", "one method only (repeatable; default all)", set_method },
-	{ "explain", 0, "NODE", "one node in full, by id or by operator name: every rule with its outcome",
+	{ "explain", 0, "NODE", "one node in full, by id or by operator name: every rule with its outcome; or "
+	  "what becomes of one constant, by name",
 	  set_explain },
 	{ "table", 0, "NAME", "as CSV: nodes, fold, linear, bench, memory, constants or warnings", set_table },
 	{ "dot", 0, NULL, "the graph for Graphviz", set_dot },

@@ -22,7 +22,7 @@ refuses 2 'etinspect: unknown option --bogus; see etinspect --help' --bogus
 refuses 2 "etinspect: --runs takes a whole number from 1 to 1000000, not 'x'; see etinspect --help" --runs x
 refuses 2 'etinspect: -o needs exactly one program; see etinspect --help' -o out.pte a.pte b.pte
 refuses 2 "etinspect: demo.pte: no method 'decode'; it has forward" --report --method decode "$(cp "$demo" demo.pte; echo demo.pte)"
-refuses 2 "etinspect: demo.pte: no node or operator 'softmax'" --explain softmax demo.pte
+refuses 2 "etinspect: demo.pte: no node, operator or constant 'softmax'" --explain softmax demo.pte
 
 # Files that are something else.
 mkdir empty-folder
@@ -99,6 +99,12 @@ grep -q '^digraph "forward" {' out; ok 'a graph'
 run --explain convolution demo.pte
 is 'explains both convolutions' "$(grep -c '^forward/.*aten.convolution.default' out)" 2
 grep -q 'FAILS' out; ok 'with the rule that fails'
+run --explain constant1 demo.pte
+cp out got
+same 'tells the story of a weight' explain_weight.txt
+run --explain constant1 --apply fold --report=json demo.pte
+is 'and of one that a fold has erased' "$(grep -o '"about": "[a-z ]*"' out | tr '\n' ' ')" \
+	'"about": "gone" "about": "stored" "about": "read by" "about": "fold" '
 run --explain convolution --report=json demo.pte
 python3 -c 'import json; j = json.load(open("out")); assert len(j) == 2 and any(not r["ok"] for r in j[0]["rules"])'; ok 'in JSON too'
 

@@ -1,5 +1,5 @@
 /* One node in full: where it came from, its arguments, the verdict with every rule, and what would fix it. */
-#include "views/report.h"
+#include "views/explain.h"
 
 #include "core/op/op.h"
 
@@ -186,7 +186,7 @@ int explain_text(struct text *t, const struct report *r)
 					text_add(t, "\n");
 				explain_node(t, r->s, v, m, &v->facts[m].row[i]);
 			}
-	return n;
+	return n + explain_weight(t, NULL, r);
 }
 
 /* JSON. */
@@ -267,5 +267,5 @@ int explain_json(json_t *array, const struct report *r)
 				json_array_append_new(array, explained(r, v->method[m], &v->facts[m].row[i]));
 				n++;
 			}
-	return n;
+	return n + explain_weight(NULL, array, r);
 }

@@ -27,7 +27,7 @@ struct report {
 	int nmethods;
 	const char *table;			/* for CSV */
 	const char *by;				/* what a bench row's subject is */
-	const char *explain;			/* a node's id or an operator's name */
+	const char *explain;			/* a node's id, an operator's name or a constant's */
 	bool hash;
 	bool applied;				/* --apply was given, even if it changed nothing */
 	const struct fold_preview *preview;	/* of version 0's folds, or NULL */
