@@ -1,9 +1,12 @@
 #include "core/base/dtype.h"
 #include "core/base/error.h"
+#include "core/base/intset.h"
 #include "core/base/map.h"
 #include "core/base/num.h"
 #include "core/base/str.h"
 #include "tests/tap.h"
+
+#include <stdlib.h>
 
 static void arena_blocks_are_zeroed_and_aligned(void **state)
 {
@@ -70,6 +73,39 @@ static void map_finds_what_was_put(void **state)
 	arena_free(&a);
 }
 
+/* Against a plain array, with bounds on both sides of what a word of bits holds. */
+static void intset_finds_neighbours(void **state)
+{
+	static const int bound[] = { 0, 1, 63, 64, 65, 4095, 4096, 4097, 9000 };
+
+	srand(4);
+	for (size_t k = 0; k < sizeof bound / sizeof *bound; k++) {
+		struct arena a = { 0 };
+		struct intset s;
+		bool *there = arena_array(&a, (size_t)bound[k] + 1, sizeof *there);
+
+		intset_open(&s, bound[k], &a);
+		for (int round = 0; round < 300; round++) {
+			int i = bound[k] ? rand() % bound[k] : 0, from = rand() % (bound[k] + 2) - 1, next = from < 0 ? 0 : from, prev = from;
+
+			if (bound[k] && round % 3) {
+				intset_add(&s, i);
+				there[i] = true;
+			} else if (bound[k]) {
+				intset_remove(&s, i);
+				there[i] = false;
+			}
+			while (next < bound[k] && !there[next])
+				next++;
+			while (prev >= 0 && !there[prev])
+				prev--;
+			assert_int_equal(intset_next(&s, from < 0 ? 0 : from), next < bound[k] ? next : -1);
+			assert_int_equal(intset_prev(&s, from), prev);
+		}
+		arena_free(&a);
+	}
+}
+
 static void sizes_do_not_wrap(void **state)
 {
 	size_t n;
@@ -129,6 +165,7 @@ int main(void)
 		cmocka_unit_test(a_large_block_does_not_end_the_open_one),
 		cmocka_unit_test(a_reset_arena_has_room_for_the_same_again),
 		cmocka_unit_test(map_finds_what_was_put),
+		cmocka_unit_test(intset_finds_neighbours),
 		cmocka_unit_test(sizes_do_not_wrap),
 		cmocka_unit_test(halves_round_to_nearest_even),
 		cmocka_unit_test(errors_hold_no_control_characters),

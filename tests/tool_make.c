@@ -166,28 +166,36 @@ static void slower(struct maker *m)
 	maker_out(m, y);
 }
 
-/* a_i = sigmoid(x), b_i = erf(a_i), sum += b_i from the last to the first. */
+/* a_i = sigmoid(x), b_i = erf(a_i), sum += b_i from the last to the first; erf(sum) is the next x. Delegates may not
+ * have more than some thousand arguments. */
 static void wide(struct maker *m, int n)
 {
-	int third = n / 3, x = maker_planned(m, DTYPE_F32, 1, 0, SHAPE(4, 4)), sum = x, one = maker_int(m, 1);
-	int *b = arena_array(&m->mem, (size_t)third, sizeof *b);
+	enum { MOST = 3000 };
+	int x = maker_planned(m, DTYPE_F32, 1, 0, SHAPE(4, 4)), *b = arena_array(&m->mem, MOST, sizeof *b), one = maker_int(m, 1);
 
 	maker_in(m, x);
-	for (int i = 0; i < third; i++) {
-		uint64_t at = 1 + (uint64_t)i * 7919 % (uint64_t)third;	/* a prime: every place once, unless it divides */
-		int a = maker_planned(m, DTYPE_F32, 1, at * 128, SHAPE(4, 4));
+	for (int done = 0, width; done < n; done += 3 * width + 1) {
+		int base = done / 3 * 2, sum = x;
 
-		b[i] = maker_planned(m, DTYPE_F32, 1, at * 128 + 64, SHAPE(4, 4));
-		maker_call(m, "aten::sigmoid.out", LIST(x, a, a));
-		maker_call(m, "aten::erf.out", LIST(a, b[i], b[i]));
-	}
-	for (int i = third - 1; i >= 0; i--) {
-		int to = maker_planned(m, DTYPE_F32, 1, (uint64_t)(third + 1 + i % 2) * 128, SHAPE(4, 4));
+		width = (n - done) / 3 + 1 < MOST ? (n - done) / 3 + 1 : MOST;
+		for (int i = 0; i < width; i++) {
+			uint64_t at = (uint64_t)(base + 1 + i * 7919 % width) * 128;	/* a prime: every place once, unless it divides */
+			int a = maker_planned(m, DTYPE_F32, 1, at, SHAPE(4, 4));
 
-		maker_call(m, "aten::add.out", LIST(sum, b[i], one, to, to));
-		sum = to;
+			b[i] = maker_planned(m, DTYPE_F32, 1, at + 64, SHAPE(4, 4));
+			maker_call(m, "aten::sigmoid.out", LIST(x, a, a));
+			maker_call(m, "aten::erf.out", LIST(a, b[i], b[i]));
+		}
+		for (int i = width - 1; i >= 0; i--) {
+			int to = maker_planned(m, DTYPE_F32, 1, (uint64_t)(base + width + 1 + i % 2) * 128, SHAPE(4, 4));
+
+			maker_call(m, "aten::add.out", LIST(sum, b[i], one, to, to));
+			sum = to;
+		}
+		x = maker_planned(m, DTYPE_F32, 1, (uint64_t)(base + width + 3) * 128, SHAPE(4, 4));
+		maker_call(m, "aten::erf.out", LIST(sum, x, x));
 	}
-	maker_out(m, sum);
+	maker_out(m, x);
 }
 
 static void linears(struct maker *m, int n)

@@ -76,6 +76,8 @@ void *same_find(struct same *s, const uint8_t *data, size_t bytes, void *what)
 		map_put(&s->by_sample, s->mem, arena_copy(s->mem, &sample, sizeof sample), sizeof sample, p);
 		return NULL;
 	}
+	if (first->data == data && first->bytes == bytes)
+		return first->what;
 	if (!first->hashed)
 		file_by_hash(s, first);
 	same = file_by_hash(s, p);

@@ -2,34 +2,7 @@
 
 #include "core/base/num.h"
 
-#include <string.h>
-
 static const uint8_t zeros[SEGMENT_ALIGN];
-
-/* Chunks are looked up by their length and samples from end to end, so that weights are read in full only against a
- * likely twin, and small ones that differ in a name seldom are. */
-enum { SAMPLES = 64 };
-
-struct chunk_key { uint64_t bytes, sample[SAMPLES]; };
-
-struct chunk {
-	struct chunk_key key;
-	struct span data;
-	uint64_t at;
-	struct chunk *next;	/* of the same key */
-};
-
-static void make_key(struct chunk_key *k, struct span s)
-{
-	size_t each = sizeof *k->sample;
-
-	memset(k, 0, sizeof *k);
-	k->bytes = s.bytes;
-	if (s.bytes && s.bytes <= sizeof k->sample)
-		memcpy(k->sample, s.data, s.bytes);
-	for (size_t i = 0; i < SAMPLES && s.bytes > sizeof k->sample; i++)
-		memcpy(&k->sample[i], s.data + (s.bytes - each) / (SAMPLES - 1) * i, each);
-}
 
 void pieces_pad(struct pieces *p, size_t align)
 {
@@ -55,23 +28,14 @@ uint64_t pieces_append(struct pieces *p, struct span s, size_t align)
 
 uint64_t pieces_place(struct pieces *p, struct span s, size_t align)
 {
-	struct chunk_key key;
-	struct chunk *first, *c;
+	uint64_t *at = arena_alloc(&p->mem, sizeof *at), *same;
 
-	make_key(&key, s);
-	first = map_get(&p->chunk, &key, sizeof key);
-	for (c = first; c; c = c->next)
-		if (c->data.data == s.data || !s.bytes || !memcmp(c->data.data, s.data, s.bytes))
-			return c->at;
-	c = arena_alloc(&p->mem, sizeof *c);
-	*c = (struct chunk){ key, s, pieces_append(p, s, align), NULL };
-	if (first) {
-		c->next = first->next;
-		first->next = c;
-	} else {
-		map_put(&p->chunk, &p->mem, &c->key, sizeof c->key, c);
-	}
-	return c->at;
+	p->same.mem = &p->mem;
+	same = s.bytes ? same_find(&p->same, s.data, s.bytes, at) : NULL;
+	if (same)
+		return *same;
+	*at = pieces_append(p, s, align);
+	return *at;
 }
 
 void pieces_output(struct pte_output *out, struct fbb *b, const uint8_t *tables, size_t bytes, struct pieces *p)

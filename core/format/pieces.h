@@ -4,7 +4,7 @@
 #ifndef CORE_FORMAT_PIECES_H
 #define CORE_FORMAT_PIECES_H
 
-#include "core/base/map.h"
+#include "core/base/same.h"
 #include "core/format/fb.h"
 #include "core/format/pte.h"
 
@@ -14,7 +14,7 @@ struct pieces {
 	struct arena mem;
 	vec(struct file_piece) piece;
 	uint64_t bytes;
-	struct map chunk;	/* by length and samples */
+	struct same same;	/* bytes -> where they are */
 };
 
 /* Where the span is stored: at a multiple of CONSTANT_ALIGN, which is all that readers of segments ask for. It is

@@ -14,14 +14,16 @@
 struct data_file {
 	bool *was_needed, *needed;	/* by entry: by the program as filed, by the new one */
 	vec(struct ptd_entry) added;
-	vec(const char *) added_by;	/* by added entry: who put it there, for messages */
 };
+
+struct added { int home; struct ptd_entry entry; const char *by; /* who put it there, for messages */ };
 
 struct emission {
 	struct arena *mem;
 	const struct program *p;
 	struct store store;
 	struct data_file *data;		/* one a .ptd */
+	struct map added;		/* key -> struct added, in any of them */
 	bool *named_was_needed;		/* by entry of pte.named: an XNNPACK delegate as filed reads it */
 	bool *named_needed;		/* and one that is kept */
 	uint64_t blob_bytes;		/* constants inside the blobs of kept delegates */

@@ -156,15 +156,36 @@ static bool map_tables(struct file *f, const struct pte_output *o, struct error 
 	return ok;
 }
 
-static const uint8_t *piece_at(const struct pte_output *o, uint64_t at)
+struct reading {
+	const struct pte_output *out;
+	const uint64_t *start;		/* by piece */
+	const struct file *file;
+	struct error *err;
+};
+
+static const uint64_t *find_starts(const struct pte_output *o, struct arena *a)
 {
-	for (int i = 0; i < o->npieces; at -= o->piece[i++].bytes)
-		if (at < o->piece[i].bytes)
-			return (const uint8_t *)o->piece[i].data + at;
-	return NULL;
+	uint64_t *start = arena_array(a, (size_t)o->npieces + 1, sizeof *start);
+
+	for (int i = 0; i < o->npieces; i++)
+		start[i + 1] = start[i] + o->piece[i].bytes;
+	return start;
 }
 
-struct reading { const struct pte_output *out; const struct file *file; struct error *err; };
+static const uint8_t *piece_at(const struct reading *r, uint64_t at)
+{
+	int low = 0, high = r->out->npieces;
+
+	while (low < high) {		/* the first that ends behind it */
+		int mid = low + (high - low) / 2;
+
+		if (r->start[mid + 1] <= at)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < r->out->npieces ? (const uint8_t *)r->out->piece[low].data + (at - r->start[low]) : NULL;
+}
 
 static bool differs(const struct reading *r, const char *method, const char *what, int i)
 {
@@ -175,7 +196,7 @@ static bool differs(const struct reading *r, const char *method, const char *wha
 /* Read bytes lie at the place in the file where the meant bytes will be. */
 static bool same_data(const struct reading *r, const uint8_t *read, const uint8_t *meant, size_t bytes)
 {
-	const uint8_t *there = piece_at(r->out, (uint64_t)(read - r->file->data));
+	const uint8_t *there = piece_at(r, (uint64_t)(read - r->file->data));
 
 	return !bytes || there == meant || (there && !memcmp(there, meant, bytes));
 }
@@ -282,7 +303,7 @@ static bool same_program(const struct reading *r, const struct pte *pte, const s
 	return true;
 }
 
-struct named_lookup { const struct program *p; const struct pte_image *image; };
+struct named_lookup { const struct program *p; const struct emission *e; };
 
 static struct span look_up(void *ctx, const char *key, size_t bytes)
 {
@@ -291,25 +312,19 @@ static struct span look_up(void *ctx, const char *key, size_t bytes)
 	for (int d = 0; d < l->p->ndata; d++)
 		if (ptd_find(&l->p->data[d], key, bytes))
 			return ptd_find(&l->p->data[d], key, bytes)->data;
-	for (int i = 0; i < l->image->nnamed; i++)
-		if (l->image->named[i].key_bytes == bytes && !memcmp(l->image->named[i].key, key, bytes))
-			return l->image->named[i].data;
-	return (struct span){ 0 };
+	return store_find_named(&l->e->store, key, bytes);
 }
 
-static bool is_filed(const struct pte_plan *filed, struct span blob)
+static bool is_filed(const struct program *p, struct span blob)
 {
-	for (int i = 0; i < filed->ndelegates; i++)
-		if (filed->delegate[i].blob.data == blob.data)
-			return true;
-	return false;
+	return blob.data >= p->file.data && blob.data < p->file.data + p->file.bytes;
 }
 
 /* New blobs are read as the runtime will read them, which frees their bytes before it runs them. */
 static bool check_blobs(struct emission *e, const struct pte_image *image, struct graph *const *method,
 	struct error *err)
 {
-	struct named_lookup l = { e->p, image };
+	struct named_lookup l = { e->p, e };
 	bool ok = true;
 
 	for (int p = 0; p < image->nplans && ok; p++)
@@ -320,7 +335,7 @@ static bool check_blobs(struct emission *e, const struct pte_image *image, struc
 
 			ok = work_goes_on(method[p]->work, "reading delegates back", d, image->plan[p].ndelegates, err);
 
-			if (ok && !is_filed(&e->p->pte.plan[p], x->blob))
+			if (ok && !is_filed(e->p, x->blob))
 				ok = xblob_read(&g, x->blob, 0, "the written delegate", look_up, &l, &mem, err) &&
 					(!xgraph_read_unpacked(&g) || error_set(err, ERROR_FORMAT, "the written delegate: "
 						"value %u is stored in it and read at run time", xgraph_read_unpacked(&g)->id));
@@ -335,7 +350,7 @@ static bool read_back(struct emission *e, const struct pte_output *out, const st
 	struct file f = { 0 };
 	struct pte pte = { 0 };
 	struct arena mem = { 0 };
-	struct reading r = { out, &f, err };
+	struct reading r = { out, find_starts(out, &mem), &f, err };
 	bool ok = map_tables(&f, out, err);
 
 	if (ok) {

@@ -125,6 +125,7 @@ static bool add_entry(struct emission *e, int home, const struct ptd_entry *want
 {
 	int d = home;
 	const struct ptd_entry *there = find_in_data(e->p, want->key, want->key_bytes, &d);
+	struct added *added = map_get(&e->added, want->key, want->key_bytes);
 
 	if (there && d == home && same_entry(there, want)) {
 		e->data[d].needed[there - e->p->data[d].entry] = true;
@@ -134,20 +135,13 @@ static bool add_entry(struct emission *e, int home, const struct ptd_entry *want
 		return error_set(err, ERROR_REFUSED,
 			"two different tensors have the name %s: the one that %s reads, and one in %s",
 				 want->key, by, e->p->data[d].path);
-	for (int i = 0; i < e->p->ndata; i++)
-		for (int k = 0; k < e->data[i].added.n; k++) {
-			const struct ptd_entry *x = &e->data[i].added.at[k];
-
-			if (x->key_bytes != want->key_bytes || memcmp(x->key, want->key, want->key_bytes))
-				continue;
-			if (i == home && same_entry(x, want))
-				return true;
-			return error_set(err, ERROR_REFUSED,
-				"two different tensors have the name %s: one is read by %s, the other by %s",
-					 want->key, e->data[i].added_by.at[k], by);
-		}
+	if (added)
+		return (added->home == home && same_entry(&added->entry, want)) ||
+			error_set(err, ERROR_REFUSED,
+				"two different tensors have the name %s: one is read by %s, the other by %s", want->key, added->by, by);
 	vec_push(e->mem, &e->data[home].added, *want);
-	vec_push(e->mem, &e->data[home].added_by, by);
+	added = arena_copy(e->mem, &(struct added){ home, *want, by }, sizeof *added);
+	map_put(&e->added, e->mem, added->entry.key, want->key_bytes, added);
 	return true;
 }
 

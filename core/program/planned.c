@@ -60,8 +60,9 @@ static void each_content(struct planning *k, int32_t v, void (*f)(struct plannin
 	const struct pte_tensor *t = k->p->plan->value[k->r.value[v].place].tensor;
 	const struct replay_memory *m = &k->r.memory[t->memory_id];
 
-	for (int i = replay_first_after(m, t->memory_offset); i < m->n && m->at[i].begin < t->memory_offset + t->bytes; i++)
-		f(k, m->at[i].content);
+	for (const struct replay_extent *x = replay_first_after(m, t->memory_offset);
+	     x && x->begin < t->memory_offset + t->bytes; x = replay_next(m, x))
+		f(k, x->content);
 }
 
 static void hold(struct planning *k, int32_t v)

@@ -8,6 +8,7 @@
 #ifndef CORE_PROGRAM_REPLAY_H
 #define CORE_PROGRAM_REPLAY_H
 
+#include "core/base/intset.h"
 #include "core/format/pte.h"
 
 enum replay_kind {
@@ -20,7 +21,13 @@ enum replay_kind {
 
 struct replay_extent { uint64_t begin, end; int content; };
 
-struct replay_memory { struct replay_extent *at; int n, cap; };	/* sorted, disjoint */
+/* Extents are disjoint, and one begins or ends only where some value of the plan does. */
+struct replay_memory {
+	uint64_t *edge;			/* those places, in order */
+	int nedges;
+	struct replay_extent *at;	/* by the edge where it begins */
+	struct intset there;
+};
 
 struct replay_content {
 	uint64_t begin, end;	/* its bytes in its memory */
@@ -55,7 +62,8 @@ void replay_point(struct replay *r, int32_t v, int32_t from);
 enum replay_kind replay_read(const struct replay *r, int32_t v, int *content, int32_t *place);
 /* The caller of replay_read has made a value of v's own out of that content. */
 void replay_settle(struct replay *r, int32_t v, int content);
-/* Index of the first extent of a memory that ends behind `at`. */
-int replay_first_after(const struct replay_memory *m, uint64_t at);
+/* The extents of a memory in order: the first that ends behind `at`, and the one after another; NULL: none. */
+const struct replay_extent *replay_first_after(const struct replay_memory *m, uint64_t at);
+const struct replay_extent *replay_next(const struct replay_memory *m, const struct replay_extent *x);
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef CORE_PROGRAM_STORE_H
 #define CORE_PROGRAM_STORE_H
 
-#include "core/base/map.h"
+#include "core/base/same.h"
 #include "core/format/pte.h"
 
 struct content;
@@ -13,7 +13,8 @@ struct content;
 struct store {
 	struct arena *mem;
 	struct map by_pointer;		/* where bytes start -> content */
-	struct map by_sample;		/* length and some of the bytes -> list of contents */
+	struct same same;		/* bytes -> content */
+	struct content *empty;		/* of no bytes, or NULL */
 	struct map by_key;		/* named data -> entry number + 1 */
 	vec(struct span) constant;
 	vec(struct span) mutable;
@@ -28,5 +29,6 @@ uint32_t store_constant(struct store *s, struct span b);
 uint32_t store_mutable(struct store *s, struct span b);
 /* False when other bytes have this key already. */
 bool store_named(struct store *s, const char *key, size_t key_bytes, struct span b, struct error *err);
+struct span store_find_named(const struct store *s, const char *key, size_t key_bytes);	/* no data: not there */
 
 #endif
