@@ -105,10 +105,28 @@ static bool set_mouse(struct config *c, const char *words, struct error *err)
 	return true;
 }
 
+static bool set_columns(struct config *c, const char *words, struct error *err)
+{
+	size_t n = strcspn(words, blanks);
+	struct str bad = { 0 };
+	bool fine;
+
+	for (int i = 0; i < PAGES; i++) {
+		if (strlen(page_table[i]->name) != n || memcmp(page_table[i]->name, words, n))
+			continue;
+		fine = page_columns_parse(page_table[i], words + n, &c->hidden[i], &bad) ||
+			error_set(err, ERROR_REFUSED, "%s has no column '%s'", page_table[i]->name, str_text(&bad));
+		str_free(&bad);
+		return fine;
+	}
+	return error_set(err, ERROR_REFUSED, "columns takes the name of a page first, not '%.*s'", (int)n, words);
+}
+
 bool config_line(struct config *c, const char *line, struct error *err)
 {
 	static const struct { const char *word; bool (*set)(struct config *c, const char *words, struct error *err); } sets[] = {
 		{ "key", set_key }, { "color", set_color }, { "mouse", set_mouse },
+		{ "columns", set_columns },
 	};
 	char text[512];
 	size_t n = strlen(line);
@@ -127,7 +145,7 @@ bool config_line(struct config *c, const char *line, struct error *err)
 	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
 		if (strlen(sets[i].word) == n && !memcmp(sets[i].word, text, n))
 			return sets[i].set(c, text + n + strspn(text + n, blanks), err);
-	return error_set(err, ERROR_REFUSED, "a line begins with key, color or mouse, not '%.*s'", (int)n, text);
+	return error_set(err, ERROR_REFUSED, "a line begins with key, color, columns or mouse, not '%.*s'", (int)n, text);
 }
 
 /* The file. */

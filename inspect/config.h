@@ -1,8 +1,9 @@
-/* config.h - what a person has set: keys, colours, the mouse. $XDG_CONFIG_HOME/etinspect/config, else
+/* config.h - what a person has set: keys, colours, columns, the mouse. $XDG_CONFIG_HOME/etinspect/config, else
  * ~/.config/etinspect/config, a line each:
  *
  *     key REQUEST [KEY]...     these keys instead of the default ones; a key is taken from the request that had it
  *     color STYLE WORD...      a foreground, "on" a background, bold, dim, underline, reverse
+ *     columns PAGE [NAME]...   these columns of a page alone; none: all
  *     mouse on|off
  *
  * Empty lines and those that begin with '#' say nothing. A bad line is told once and changes nothing; the others count. */
@@ -11,13 +12,14 @@
 
 #include "core/base/error.h"
 #include "core/base/mem.h"
-#include "views/request.h"
+#include "views/page.h"
 #include "views/theme.h"
 
 struct config {
 	struct arena mem;	/* of the key names */
 	struct keymap keys;
 	struct theme theme;
+	unsigned hidden[PAGES];	/* columns, a bit each */
 	bool mouse;
 };
 

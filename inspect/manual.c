@@ -108,6 +108,8 @@ static void configuration(struct str *s)
 	       "nearest. Attributes are bold, dim, underline and reverse. The styles:");
 	for (int i = 0; i < THEME_ITEMS; i++)
 		str_addf(s, "%s%s\n", theme_names[i], i + 1 < THEME_ITEMS ? "," : ".");
+	tagged(s, "columns PAGE [NAME]...", "The columns of a page that are shown; without names all are. Pages and columns are written as "
+	       "they are titled, with - for a blank: columns Graph node operator runs-on fix. | chooses them for the time being.");
 	tagged(s, "mouse on|off", "Whether the mouse is ours (on). With Shift most terminals keep it for themselves.");
 	str_add(s, ".PP\nFor example:\n.PP\n.nf\n.RS\nkey quit Q\nkey page\\-down pgdn space\ncolor bad bright\\-red bold\n"
 		"color cursor white on 24\n.RE\n.fi\n");

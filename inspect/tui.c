@@ -97,18 +97,25 @@ static void next_method(struct tui *t, int dir)
 		tui_say(t, false, "there is one method only");
 }
 
-static void export_to(void *ctx, const char *path)
+static void export_now(void *ctx, const char *answer)
 {
 	struct tui *t = ctx;
 	struct text text = { 0 };
 	struct error err = { 0 };
 
 	page_export(tui_here(t), &t->ui, &text);
-	if (file_write(path, str_text(&text.s), text.s.n, false, &err))
-		tui_say(t, false, "written to %s", path);
+	if (file_write(t->write_to, str_text(&text.s), text.s.n, true, &err))
+		tui_say(t, false, "written to %s", t->write_to);
 	else
 		tui_say(t, true, "%s", err.text);
 	text_free(&text);
+}
+
+static void export_to(void *ctx, const char *path)
+{
+	struct tui *t = ctx;
+
+	tui_ask_replace(t, path, export_now);
 }
 
 static void ask_export(struct tui *t)
@@ -174,6 +181,7 @@ static void search_or_turn(struct tui *t, enum request r)
 	switch (r) {
 	case REQ_SEARCH: tui_ask_search(t); break;
 	case REQ_FILTER: tui_ask_filter(t); break;
+	case REQ_COLUMNS: tui_ask_columns(t); break;
 	case REQ_SEARCH_NEXT: tui_search_on(t, 1); break;
 	case REQ_SEARCH_PREV: tui_search_on(t, -1); break;
 	case REQ_NEXT_METHOD: next_method(t, 1); break;
@@ -267,6 +275,10 @@ static void take_keys(struct tui *t)
 			continue;
 		}
 		*t->message = '\0';
+		if (t->popup.open) {
+			tui_columns_key(t, key_request(&t->config.keys, k));
+			continue;
+		}
 		if (k.special && k.code == KEY_MOUSE)
 			handle_mouse(t);
 		else
@@ -281,6 +293,7 @@ static void draw(struct tui *t)
 	char state[128];
 	struct screen_title title = { state, edits_unsaved(&t->edits, t->s) };
 	struct screen_bottom bottom = { t->prompt.open ? t->prompt.question : NULL, t->prompt.answer, t->prompt.note,
+					t->popup.open && !*t->message ? "space hides a column or shows it, Esc closes the list" :
 					t->message, t->prompt.open ? t->prompt.bad : t->bad };
 
 	edits_describe(t->s, state, sizeof state);
@@ -291,6 +304,8 @@ static void draw(struct tui *t)
 	else if (t->ui.works)
 		background_what(&t->run, t->ui.work, sizeof t->ui.work);
 	screen_draw(&t->ui, tui_here(t), &title, &bottom);
+	if (t->popup.open)
+		tui_draw_columns(t);
 }
 
 /* Ctrl-C stops what runs, or asks to quit; what ends us ends the loop. */
@@ -364,7 +379,7 @@ int tui_run(struct session *s, const struct options *o)
 		if (t->config.mouse)
 			terminal_mouse();
 		for (int i = 0; i < PAGES; i++)
-			page_open(&t->page[i], page_table[i]);
+			page_open(&t->page[i], page_table[i], t->config.hidden[i]);
 		tui_rebuild(t);
 		status = loop(t);
 		background_stop(&t->run);

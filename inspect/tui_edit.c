@@ -245,9 +245,8 @@ static void write_smaller(void *ctx, const char *answer)
 	prompt_confirm(&t->prompt, question, write_now, t);
 }
 
-static void write_to(void *ctx, const char *path)
+void tui_ask_replace(struct tui *t, const char *path, void (*then)(void *ctx, const char *answer))
 {
-	struct tui *t = ctx;
 	char question[200];
 
 	snprintf(t->write_to, sizeof t->write_to, "%s", path);
@@ -255,10 +254,15 @@ static void write_to(void *ctx, const char *path)
 		tui_say(t, false, "not written");
 	} else if (access(path, F_OK) == 0) {
 		snprintf(question, sizeof question, "%.120s is there already. Replace it? y/n ", path);
-		prompt_confirm(&t->prompt, question, write_smaller, t);
+		prompt_confirm(&t->prompt, question, then, t);
 	} else {
-		write_smaller(t, "");
+		then(t, "");
 	}
+}
+
+static void write_to(void *ctx, const char *path)
+{
+	tui_ask_replace(ctx, path, write_smaller);
 }
 
 void tui_ask_write(struct tui *t)

@@ -1,5 +1,6 @@
 /* tui_parts.h - what the parts of the terminal share. tui.c goes from page to page, takes keys and draws; tui_edit.c
- * edits and writes, in a thread beside the pages; tui_find.c searches and filters. */
+ * edits and writes, in a thread beside the pages; tui_find.c searches and filters; tui_columns.c
+ * chooses columns. */
 #ifndef INSPECT_TUI_PARTS_H
 #define INSPECT_TUI_PARTS_H
 
@@ -36,6 +37,7 @@ struct tui {
 	struct task task;
 	struct draft draft;
 	struct prompt prompt;
+	struct screen_popup popup;	/* of the columns */
 	struct config config;
 	struct find find;		/* what was searched for last, or is being typed */
 	struct { int cursor, top, row; } from;	/* where a search or a filter began */
@@ -55,6 +57,11 @@ void tui_search_on(struct tui *t, int dir);
 void tui_ask_filter(struct tui *t);
 bool tui_drop_filter(struct tui *t);	/* false: the page has none */
 
+/* tui_columns.c */
+void tui_ask_columns(struct tui *t);
+void tui_columns_key(struct tui *t, enum request r);	/* while the list is open */
+void tui_draw_columns(struct tui *t);
+
 /* tui_edit.c: the requests; each says what came of it. */
 void tui_apply_fold(struct tui *t);
 void tui_apply_linear(struct tui *t);
@@ -65,6 +72,8 @@ void tui_mark(struct tui *t);
 void tui_step_back(struct tui *t);
 void tui_step_forth(struct tui *t);
 void tui_ask_write(struct tui *t);
+/* Sets write_to; asks first if that file is there. */
+void tui_ask_replace(struct tui *t, const char *path, void (*then)(void *ctx, const char *answer));
 /* False, and said: something runs that an edit would pull the ground from under. Ends a comparison. */
 bool tui_may_edit(struct tui *t);
 /* The thread has ended: takes over what it made. */

@@ -49,6 +49,28 @@ static void colors(void **state)
 	config_free(&c);
 }
 
+static void columns(void **state)
+{
+	struct config c;
+	struct error err = { 0 };
+
+	config_default(&c);
+	assert_int_equal(c.hidden[PAGE_GRAPH], 0);
+	assert_true(config_line(&c, "columns Graph operator\truns-on  why-not-XNNPACK", &err));
+	assert_int_equal(c.hidden[PAGE_GRAPH] & 0x7f, 0x7f & ~(1u << 2 | 1u << 4 | 1u << 6));
+	assert_true(config_line(&c, "columns Fold mark at", &err));
+	assert_int_equal(c.hidden[PAGE_FOLD] & 0xff, 0xfc);
+	assert_true(config_line(&c, "columns Bench bar", &err));	/* not the times of the same title */
+	assert_int_equal(c.hidden[PAGE_BENCH] & 0xff, 0xff & ~(1u << 5));
+	assert_false(config_line(&c, "columns Fold mark nowhere", &err));
+	assert_string_equal(err.text, "Fold has no column 'nowhere'");
+	assert_int_equal(c.hidden[PAGE_FOLD] & 0xff, 0xfc);
+	assert_true(config_line(&c, "columns Fold", &err));
+	assert_int_equal(c.hidden[PAGE_FOLD], 0);
+	assert_false(config_line(&c, "columns fold mark", &err));
+	config_free(&c);
+}
+
 static void nearest(void **state)
 {
 	assert_int_equal(theme_nearest(-1, 8), -1);
@@ -66,7 +88,7 @@ static void nearest(void **state)
 static void bad_lines(void **state)
 {
 	static const struct { const char *line, *text; } bad[] = {
-		{ "keys quit q", "a line begins with key, color or mouse, not 'keys'" },
+		{ "keys quit q", "a line begins with key, color, columns or mouse, not 'keys'" },
 		{ "key leave q", "no request is called 'leave'; etinspect --manual lists them" },
 		{ "key", "no request is called ''; etinspect --manual lists them" },
 		{ "key quit ctrl-q", "no key is called 'ctrl-q'" },
@@ -155,7 +177,7 @@ static void files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys), cmocka_unit_test(colors), cmocka_unit_test(nearest), cmocka_unit_test(bad_lines),
+		cmocka_unit_test(keys), cmocka_unit_test(colors), cmocka_unit_test(columns), cmocka_unit_test(nearest), cmocka_unit_test(bad_lines),
 		cmocka_unit_test(files),
 	};
 

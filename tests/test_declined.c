@@ -25,7 +25,7 @@ static void costs(void **state)
 	struct ui ui = { .s = s, .width = 79, .xnnpack = "2024-11" };
 	struct page p;
 
-	page_open(&p, &page_declined);
+	page_open(&p, &page_declined, 0);
 	page_build(&p, &ui);
 	assert_string_equal(p.ops->title(&p, &ui, 2), "estimate");
 	assert_declined(&p, &ui, "weight_not_static   forward/4 no_rule   forward/1 argument   forward/2");

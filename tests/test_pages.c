@@ -40,7 +40,7 @@ static void exported(void **state)
 		struct text t = { .width = 79 };
 		char path[64];
 
-		page_open(&p, page_table[i]);
+		page_open(&p, page_table[i], 0);
 		page_build(&p, &ui);
 		page_export(&p, &ui, &t);
 		page_move(&p, &ui, REQ_LAST, 10);
@@ -64,7 +64,7 @@ static void widths(void **state)
 		int sum = 1, n = 0, wide[PAGE_COLUMNS];
 		struct page p;
 
-		page_open(&p, page_table[i]);
+		page_open(&p, page_table[i], 0);
 		for (; p.ops->column[n].title; n++)
 			sum += p.ops->column[n].width + 1;
 		assert_in_range(n, 1, PAGE_COLUMNS);
@@ -83,7 +83,7 @@ static void moving(void **state)
 	struct ui ui = ui_of(s);
 	struct page p;
 
-	page_open(&p, &page_graph);
+	page_open(&p, &page_graph, 0);
 	page_build(&p, &ui);
 	assert_int_equal(p.nrows, 10);
 	assert_true(page_move(&p, &ui, REQ_UP, 4));
@@ -119,7 +119,7 @@ static void following(void **state)
 	struct ui ui = ui_of(s);
 	struct page p;
 
-	page_open(&p, &page_graph);
+	page_open(&p, &page_graph, 0);
 	page_build(&p, &ui);
 	page_to_node(&p, &ui, "forward/4");
 	assert_int_equal(p.ops->request(&p, &ui, page_row(&p), REQ_FOLLOW), PAGE_GO);
@@ -153,7 +153,7 @@ static void sorting(void **state)
 	struct page p;
 	struct str cell = { 0 };
 
-	page_open(&p, &page_constants);
+	page_open(&p, &page_constants, 0);
 	page_build(&p, &ui);
 	while (p.sort != 9)	/* names */
 		page_move(&p, &ui, REQ_SORT, 4);
@@ -191,7 +191,7 @@ static void searching(void **state)
 	struct page p;
 	struct found f;
 
-	page_open(&p, &page_graph);
+	page_open(&p, &page_graph, 0);
 	page_build(&p, &ui);
 	f = search(&p, &ui, "sum\\(", 0, 1);
 	assert_int_equal(f.n, 1);
@@ -215,7 +215,7 @@ static void searching(void **state)
 	assert_int_equal(search(&p, &ui, "", 0, 1).n, 0);
 	assert_int_equal(search(&p, &ui, "mul.*portable", 0, 1).n, 0);	/* not from cell to cell */
 	page_close(&p);
-	page_open(&p, &page_linear);	/* no rows */
+	page_open(&p, &page_linear, 0);	/* no rows */
 	page_build(&p, &ui);
 	assert_int_equal(search(&p, &ui, "mul", 0, 1).n, 0);
 	assert_int_equal(page_row(&p), -1);
@@ -236,7 +236,7 @@ static void marking(void **state)
 	int width[PAGE_COLUMNS];
 
 	ui.ascii = true;	/* a byte is a column */
-	page_open(&p, &page_graph);
+	page_open(&p, &page_graph, 0);
 	page_build(&p, &ui);
 	page_widths(&p, 79, width);
 	assert_true(page_to_node(&p, &ui, "forward/2"));
@@ -283,7 +283,7 @@ static void filtering(void **state)
 	struct ui ui = ui_of(s);
 	struct page p;
 
-	page_open(&p, &page_graph);
+	page_open(&p, &page_graph, 0);
 	page_build(&p, &ui);
 	page_to_node(&p, &ui, "forward/2");
 	assert_int_equal(passing(&p, &ui, "op:mul"), 2);
@@ -313,24 +313,60 @@ static void filtering(void **state)
 	assert_false(page_unhide(&p, &ui, "forward/2"));
 	page_close(&p);
 
-	page_open(&p, &page_declined);	/* the heads of what passes stay */
+	page_open(&p, &page_declined, 0);	/* the heads of what passes stay */
 	page_build(&p, &ui);
 	assert_int_equal(passing(&p, &ui, "op:conv"), 2);
 	assert_ptr_not_equal(p.ops->heads, NULL);
 	assert_true(p.ops->heads(&p, p.shown[0]));
 	page_close(&p);
 
-	page_open(&p, &page_fold);
+	page_open(&p, &page_fold, 0);
 	page_build(&p, &ui);
 	assert_int_equal(passing(&p, &ui, "op:conv"), p.nrows);
 	assert_int_equal(passing(&p, &ui, "op:mm"), 0);
 	page_close(&p);
 
-	page_open(&p, &page_constants);
+	page_open(&p, &page_constants, 0);
 	page_build(&p, &ui);
 	assert_int_equal(passing(&p, &ui, "bias"), 1);
 	assert_int_equal(passing(&p, &ui, "reason:x"), -1);
 	assert_int_equal(passing(&p, &ui, "op:conv"), 1);
+	page_close(&p);
+	made_free(s);
+}
+
+/* A hidden column takes no room, is not searched, and is no step of sorting; the last one stays. */
+static void choosing(void **state)
+{
+	struct session *s = made_session();
+	struct ui ui = ui_of(s);
+	struct page p;
+	struct str line = { 0 };
+	int width[PAGE_COLUMNS], n;
+
+	page_open(&p, &page_graph, 0);
+	page_build(&p, &ui);
+	assert_int_equal(search(&p, &ui, "^f32", 0, 1).n > 0, true);
+	assert_true(page_toggle_column(&p, &ui, 3));
+	assert_int_equal(search(&p, &ui, "^f32", 0, 1).n, 0);
+	page_widths(&p, 79, width);
+	assert_int_equal(width[3], -1);
+	page_line(&p, &ui, -1, width, &line);
+	assert_null(strstr(str_text(&line), "output"));
+	assert_int_equal(text_columns(str_text(&line)), 79);
+	for (n = 0; n < 6; n++) {
+		page_move(&p, &ui, REQ_SORT, 4);
+		assert_int_not_equal(p.sort, 3);
+	}
+	page_move(&p, &ui, REQ_SORT, 4);
+	assert_int_equal(p.sort, -1);
+	for (int c = 0; c < 6; c++)
+		if (c != 3)
+			assert_true(page_toggle_column(&p, &ui, c));
+	assert_false(page_toggle_column(&p, &ui, 6));
+	assert_true(page_toggle_column(&p, &ui, 3));
+	assert_true(page_toggle_column(&p, &ui, 6));
+	str_free(&line);
 	page_close(&p);
 	made_free(s);
 }
@@ -425,7 +461,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exported), cmocka_unit_test(widths), cmocka_unit_test(moving), cmocka_unit_test(following),
-		cmocka_unit_test(sorting), cmocka_unit_test(searching), cmocka_unit_test(marking), cmocka_unit_test(filtering), cmocka_unit_test(lanes), cmocka_unit_test(many_lanes),
+		cmocka_unit_test(sorting), cmocka_unit_test(searching), cmocka_unit_test(marking), cmocka_unit_test(filtering), cmocka_unit_test(choosing), cmocka_unit_test(lanes), cmocka_unit_test(many_lanes),
 		cmocka_unit_test(keymap), cmocka_unit_test(requests),
 	};
 

@@ -69,9 +69,9 @@ enum page_answer page_go(struct page *p, int method, const char *id)
 	return PAGE_GO;
 }
 
-void page_open(struct page *p, const struct page_ops *ops)
+void page_open(struct page *p, const struct page_ops *ops, unsigned hidden)
 {
-	*p = (struct page){ .ops = ops, .sort = -1, .match_serial = -1 };
+	*p = (struct page){ .ops = ops, .hidden = hidden, .sort = -1, .match_serial = -1 };
 }
 
 void page_close(struct page *p)
@@ -184,11 +184,11 @@ bool page_to_node(struct page *p, const struct ui *ui, const char *id)
 
 static void next_sort(struct page *p, const struct ui *ui)
 {
-	int n = 0;
+	int n;
 
-	while (p->ops->column[n].title)
+	for (n = p->sort + 1; p->ops->column[n].title && p->hidden >> n & 1;)
 		n++;
-	page_sort(p, ui, p->sort + 1 < n ? p->sort + 1 : -1, false);
+	page_sort(p, ui, p->ops->column[n].title ? n : -1, false);
 }
 
 void page_sort(struct page *p, const struct ui *ui, int column, bool descends)
@@ -249,13 +249,18 @@ void page_widths(const struct page *p, int width, int *out)
 	int least = 0, shares = 0;
 
 	for (int c = 0; p->ops->column[c].title; c++) {
-		out[c] = p->ops->column[c].width;
+		bool hidden = p->hidden >> c & 1;
+
+		out[c] = hidden ? -1 : p->ops->column[c].width;
 		least += out[c] + 1;
-		shares += p->ops->column[c].grows;
+		shares += hidden ? 0 : p->ops->column[c].grows;
 	}
 	for (int c = 0; p->ops->column[c].title && least < width && shares; c++) {
-		int more = (width - least) * p->ops->column[c].grows / shares;
+		int more;
 
+		if (out[c] < 0)
+			continue;
+		more = (width - least) * p->ops->column[c].grows / shares;
 		out[c] += more;
 		least += more;
 		shares -= p->ops->column[c].grows;
@@ -291,6 +296,8 @@ void page_line(const struct page *p, const struct ui *ui, int row, const int *wi
 	for (int c = 0; p->ops->column[c].title; c++) {
 		const struct column *col = &p->ops->column[c];
 
+		if (width[c] < 0)
+			continue;
 		str_clear(&cell);
 		str_clear(&clean);
 		if (row >= 0)

@@ -52,6 +52,7 @@ struct page {
 	int *order;		/* all rows, sorted */
 	int *shown, nshown;	/* those of them that pass the filter */
 	struct filter filter;
+	unsigned hidden;	/* bit C: column C is not shown, and not searched */
 	int cursor, top, left;	/* index into shown; first line and column on the screen */
 	int pane_top;
 	/* of page_find.c; in mem */
@@ -73,6 +74,7 @@ struct page_ops {
 	unsigned drawn;		/* bit C: column C is lines or bars, where nothing is searched */
 	void (*build)(struct page *p, const struct ui *ui);	/* sets rows, nrows */
 	void (*cell)(const struct page *p, const struct ui *ui, int row, int column, struct str *s);
+	const char *named[PAGE_COLUMNS];	/* what the person calls a column whose title does not tell; NULL: by its title */
 	const char *(*title)(const struct page *p, const struct ui *ui, int column);	/* NULL: as in column */
 	/* What the column is sorted by; NULL: by the text of the cell. NAN: by its text too. */
 	double (*key)(const struct page *p, const struct ui *ui, int row, int column);
@@ -93,7 +95,7 @@ extern const struct page_ops page_overview, page_graph, page_declined, page_fold
 	page_constants, page_help;
 extern const struct page_ops *const page_table[PAGES];
 
-void page_open(struct page *p, const struct page_ops *ops);
+void page_open(struct page *p, const struct page_ops *ops, unsigned hidden);
 void page_close(struct page *p);
 /* Makes the rows anew and keeps the cursor on its node, or else on its line. */
 void page_build(struct page *p, const struct ui *ui);
@@ -106,10 +108,19 @@ void page_sort(struct page *p, const struct ui *ui, int column, bool descending)
 void page_scroll(struct page *p, int height);	/* so that the cursor is on the screen */
 int page_row(const struct page *p);		/* under the cursor, or -1 */
 bool page_to_node(struct page *p, const struct ui *ui, const char *id);
-void page_widths(const struct page *p, int width, int *out);	/* of each column */
+void page_widths(const struct page *p, int width, int *out);	/* of each column; -1: hidden */
 /* One line as it is shown, cleaned, padded to the widths; row -1: the titles. */
 void page_line(const struct page *p, const struct ui *ui, int row, const int *width, struct str *s);
 void page_export(const struct page *p, const struct ui *ui, struct text *t);
+
+/* Columns (page_columns.c). */
+enum { COLUMN_NAME_BYTES = 32 };
+/* How a person writes it, "runs-on"; false: it has no name, and the page's columns are not to be chosen. */
+bool page_column_name(const struct page_ops *ops, int column, char *buf);
+/* Hides all columns but those of the words. False: WORD is one that is none. */
+bool page_columns_parse(const struct page_ops *ops, const char *words, unsigned *hidden, struct str *word);
+/* Hides a column or shows it again; false: it is the last one. */
+bool page_toggle_column(struct page *p, const struct ui *ui, int column);
 
 /* Filtering (page_filter.c). */
 void page_show(struct page *p, const struct ui *ui);	/* sets shown anew, from order and filter */

@@ -208,7 +208,7 @@ static void facet(const struct page *p, const struct ui *ui, int row, enum facet
 
 const struct page_ops page_bench = {
 	.name = "Bench", .empty = "Nothing was timed yet. Press b: as filed, all portable, and through XNNPACK.",
-	.column = columns, .drawn = 1u << COL_BAR, .build = build, .cell = cell, .key = key, .style = style, .pane = pane, .facet = facet,
+	.column = columns, .drawn = 1u << COL_BAR, .named = { [COL_BAR] = "bar" }, .build = build, .cell = cell, .key = key, .style = style, .pane = pane, .facet = facet,
 	.facets = 1u << FACET_MODULE,
 	.hint = "b run  Esc stop  s sort",
 };

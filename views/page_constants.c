@@ -138,7 +138,7 @@ static void facet(const struct page *p, const struct ui *ui, int row, enum facet
 }
 
 const struct page_ops page_constants = {
-	.name = "Constants", .empty = "The program stores no constants.", .column = columns, .drawn = 1u << COL_BAR,
+	.name = "Constants", .empty = "The program stores no constants.", .column = columns, .drawn = 1u << COL_BAR, .named = { [COL_BAR] = "bar" },
 	.build = build, .cell = cell, .key = key, .style = style, .pane = pane, .facet = facet, .facets = 1u << FACET_OP,
 	.hint = "s sort  S the other way",
 };

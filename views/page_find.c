@@ -11,7 +11,7 @@ static void fill_text(struct page *p, const struct ui *ui)
 	for (int row = 0; row < p->nrows; row++) {
 		str_clear(&s);
 		for (int c = 0; p->ops->column[c].title; c++) {
-			if (p->ops->drawn >> c & 1)
+			if ((p->ops->drawn | p->hidden) >> c & 1)
 				continue;
 			str_clear(&raw);
 			p->ops->cell(p, ui, row, c, &raw);
@@ -113,7 +113,7 @@ void page_marks(const struct page *p, const struct ui *ui, int row, const int *w
 
 	m->n = 0;
 	for (int c = 0; ui->find && ui->find->set && p->ops->column[c].title; x += width[c++] + 1) {
-		if (p->ops->drawn >> c & 1)
+		if (width[c] < 0 || p->ops->drawn >> c & 1)
 			continue;
 		str_clear(&raw);
 		str_clear(&cell);

@@ -149,7 +149,7 @@ static enum page_answer request(struct page *p, const struct ui *ui, int row, en
 
 const struct page_ops page_fold = {
 	.name = "Fold", .empty = "No weight or bias of this method is computed from anything: there is nothing to fold.",
-	.column = columns, .build = build, .cell = cell, .key = key, .style = style, .pane = pane, .node = node,
+	.column = columns, .named = { [COL_MARK] = "mark" }, .build = build, .cell = cell, .key = key, .style = style, .pane = pane, .node = node,
 	.request = request,
 	.candidate = candidate, .facet = facet, .facets = FACETS_OF_NODES,
 	 .hint = "space mark  a apply marked  u undo  Enter show in the graph",

@@ -172,7 +172,7 @@ static enum page_answer request(struct page *p, const struct ui *ui, int row, en
 }
 
 const struct page_ops page_linear = {
-	.name = "Linear", .empty = "The method has no matrix products outside linear operators.", .column = columns,
+	.name = "Linear", .empty = "The method has no matrix products outside linear operators.", .column = columns, .named = { [COL_MARK] = "mark" },
 	.build = build,
 	.cell = cell, .style = style, .pane = pane, .node = node, .request = request, .candidate = candidate, .facet = facet, .facets = FACETS_OF_NODES,
 	

@@ -248,7 +248,7 @@ static enum page_answer request(struct page *p, const struct ui *ui, int row, en
 
 const struct page_ops page_memory = {
 	.name = "Memory", .empty = "The method plans no memory.", .column = columns, .drawn = 1u << COL_SKYLINE, .build = build,
-	.cell = cell,
+	.named = { [COL_PEAK] = "peak" }, .cell = cell,
 	.key = key, .style = style, .pane = pane, .node = node, .request = request,
 	.hint = "Enter show in the graph  s sort",
 };

@@ -28,6 +28,7 @@
 	REQ(FILTER, "&", "", "filter: words, op: reason: module: delegate:") \
 	REQ(SORT, "s", "", "sort by the next column") \
 	REQ(SORT_REVERSE, "S", "", "the other way round") \
+	REQ(COLUMNS, "|", "", "choose the columns") \
 	REQ(GROUP_BY, "t", "Declined", "group by reason, operator, module, not at all") \
 	REQ(COST, "m", "Declined", "cost as measured, or estimated by shapes") \
 	REQ(FOLLOW, "enter", "", "go to the node, to the chosen input or user") \

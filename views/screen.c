@@ -344,3 +344,35 @@ void screen_draw(const struct ui *ui, struct page *p, const struct screen_title 
 		move(LINES - 1, COLS - 1);
 	refresh();
 }
+
+static void popup_line(const struct ui *ui, int y, int x, int width, attr_t a, const char *text)
+{
+	struct str s = { 0 };
+
+	ui_pad(&s, text, width, false, ui->ascii);
+	put(y, x, 0, width, a, ui->ascii, str_text(&s));
+	str_free(&s);
+}
+
+void screen_popup(const struct ui *ui, const struct screen_popup *p)
+{
+	int width = (int)strlen(p->title) + 2, lines = LINES - 4 < p->n ? LINES - 4 : p->n, top, x;
+	char line[COLUMN_NAME_BYTES + 8];
+
+	for (int i = 0; i < p->n; i++)
+		width = (int)strlen(p->choice[i].name) + 6 > width ? (int)strlen(p->choice[i].name) + 6 : width;
+	if (lines < 1 || width + 2 > COLS)
+		return;
+	top = p->at < lines ? 0 : p->at - lines + 1;
+	x = (COLS - width) / 2;
+	snprintf(line, sizeof line, " %s", p->title);
+	popup_line(ui, 2, x, width, A_REVERSE | A_BOLD, line);
+	for (int i = 0; i < lines; i++) {
+		const struct screen_choice *c = &p->choice[top + i];
+
+		snprintf(line, sizeof line, "%c[%c] %s", top + i == p->at ? '>' : ' ', c->on ? 'x' : ' ', c->name);
+		popup_line(ui, 3 + i, x, width, top + i == p->at ? A_BOLD | A_UNDERLINE : A_REVERSE, line);
+	}
+	move(LINES - 1, COLS - 1);
+	refresh();
+}

@@ -25,6 +25,10 @@ int screen_list_height(int lines);	/* of a screen with that many lines */
  * into shown), the pane. */
 struct screen_hit { enum { HIT_NOTHING, HIT_TAB, HIT_TITLE, HIT_ROW, HIT_PANE } what; int n; };
 struct screen_hit screen_hit(const struct page *p, int y, int x);
+/* A list over the page, of what is on and what is not; drawn after it. */
+struct screen_choice { char name[COLUMN_NAME_BYTES]; bool on; };
+struct screen_popup { bool open; const char *title; struct screen_choice choice[PAGE_COLUMNS]; int n, at; };
+void screen_popup(const struct ui *ui, const struct screen_popup *p);
 void screen_draw(const struct ui *ui, struct page *p, const struct screen_title *title,
 		 const struct screen_bottom *bottom);
 
