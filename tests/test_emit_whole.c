@@ -460,6 +460,40 @@ static void handles_are_lost_where_calls_move(void **state)
 	}
 }
 
+/* Constants keep the order of the file, those of a pass come behind them, and then inputs, however calls use them. */
+static void stored_values_and_inputs_keep_their_order(void **state)
+{
+	struct fixture f;
+	struct again a;
+	struct value *x[2], *y;
+	const struct pte_plan *plan;
+
+	setup(&f);
+	x[0] = input(f.g);
+	x[1] = input(f.g);
+	y = add(f.g, x[0], x[1]);
+	for (int i = 0; i < 3; i++)
+		y = add(f.g, y, constant(f.g, "w", i));
+	output(f.g, y);
+	emit(&f);
+	open_again(&a, &f);
+	y = add(a.g, a.g->input[1], constant(a.g, "folded", 3));
+	for (const struct node *n = a.g->output[0].value->def; node_input(n, 1)->kind == VALUE_CONSTANT;
+	     n = node_input(n, 0)->def)
+		y = add(a.g, y, node_input(n, 1));	/* last one first */
+	y = add(a.g, y, a.g->input[0]);
+	graph_replace(a.g, a.g->output[0].value, y);
+	graph_sweep(a.g);
+	emit_again(&a);
+	plan = a.then->pte.plan;
+	for (int i = 0; i < 4; i++)
+		assert_memory_equal(plan->value[i].tensor->data, numbers[i], 64);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(plan->input[i], 4 + i);
+	close_again(&a);
+	teardown(&f);
+}
+
 static void calls_that_move_are_mapped(void **state)
 {
 	struct fixture f;
@@ -810,6 +844,7 @@ int main(void)
 		cmocka_unit_test(a_group_with_a_way_out_and_back_is_refused),
 			cmocka_unit_test(handles_are_lost_where_calls_move),
 			cmocka_unit_test(calls_that_move_are_mapped),
+		cmocka_unit_test(stored_values_and_inputs_keep_their_order),
 		cmocka_unit_test(a_call_of_an_unknown_operator_is_written_as_it_was),
 		cmocka_unit_test(an_external_constant_stays_external),
 		cmocka_unit_test(a_folded_external_constant_replaces_its_source),
