@@ -415,14 +415,15 @@ static void one_session(struct batch *b, struct session *s)
 	print_report(b, &r);
 }
 
-bool batch_open(const struct options *o, const struct model_path *m, struct session **s, struct error *err)
+bool batch_open(const struct options *o, const struct model_path *m, struct work *work, struct session **s,
+		struct error *err)
 {
 	int threads = o->run.threads;
 
 	if (!m) {
 		if (!session_open_demo(s, demo_program, demo_bytes(), err))
 			return false;
-	} else if (!session_open(s, m->path, m->data.at, m->data.n, err)) {
+	} else if (!session_open_watched(s, m->path, m->data.at, m->data.n, work, err)) {
 		return false;
 	}
 	(*s)->run = o->run;
@@ -437,7 +438,7 @@ static void one_model(struct batch *b, const struct model_path *m)
 	struct session *s;
 	struct error err = { 0 };
 
-	if (!batch_open(b->o, m, &s, &err)) {
+	if (!batch_open(b->o, m, NULL, &s, &err)) {
 		no_report(b, err.code == ERROR_MEMORY ? EXIT_RUN : EXIT_READ, m ? m->path : "", &err);
 		return;
 	}

@@ -6,8 +6,9 @@
 
 enum exit_status { EXIT_FINE, EXIT_BUDGET, EXIT_USAGE, EXIT_READ, EXIT_RUN };
 
-/* Opens a program, or (m NULL) the demo, with the run options of the command line. */
-bool batch_open(const struct options *o, const struct model_path *m, struct session **s, struct error *err);
+/* Opens a program, or (m NULL) the demo, with the run options of the command line. work: who looks on, or NULL. */
+bool batch_open(const struct options *o, const struct model_path *m, struct work *work, struct session **s,
+		struct error *err);
 
 /* Writes to standard output at once. False: it would not take it; *status is set and it is told, unless only the
  * reader went away. */

@@ -1,6 +1,7 @@
 /* etinspect: what XNNPACK does not run in an ExecuTorch program, why, and a file where it is fixed. */
 #include "core/xnn/live.h"
 #include "inspect/batch.h"
+#include "inspect/loading.h"
 #include "inspect/manual.h"
 #include "inspect/terminal.h"
 #include "inspect/tui.h"
@@ -72,16 +73,13 @@ static int about(const struct options *o)
 
 static int pages(const struct options *o)
 {
-	struct session *s;
 	struct error err = { 0 };
 	int status;
+	struct session *s = loading_run(o, &status, &err);
 
-	if (!batch_open(o, o->model.n ? &o->model.at[0] : NULL, &s, &err))
-		return fail(EXIT_READ, &err);
-	if (session_facts(s, 0, &err))
-		status = tui_run(s, o);
-	else
-		status = fail(EXIT_RUN, &err);
+	if (!s)
+		return err.text[0] ? fail(status, &err) : status;
+	status = tui_run(s, o);
 	session_close(s);
 	return status;
 }

@@ -77,6 +77,8 @@ bool terminal_open(struct error *err)
 	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT },
 		crashing[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
 
+	if (terminal.open)
+		return true;
 	tcgetattr(STDIN_FILENO, &terminal.modes);
 	if (!newterm(NULL, stdout, stdin))
 		return error_set(err, ERROR_IO, "the terminal '%s' is not known here", getenv("TERM"));

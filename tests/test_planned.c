@@ -33,7 +33,7 @@ static void assert_plan(const bool *held, const char *want)
 	struct planned plan;
 	struct str s = { 0 };
 
-	planned_make(&plan, &p->pte.plan[0], held, &mem);
+	assert_true(planned_make(&plan, &p->pte.plan[0], held, &mem, NULL, NULL));
 	for (int i = 0; i < plan.n; i++) {
 		const struct planned_tensor *t = &plan.tensor[i];
 

@@ -376,3 +376,24 @@ void screen_popup(const struct ui *ui, const struct screen_popup *p)
 	move(LINES - 1, COLS - 1);
 	refresh();
 }
+
+void screen_draw_loading(const char *path, const char *what, double part, bool ascii)
+{
+	const char *slash = strrchr(path, '/');
+	struct ui ui = { .ascii = ascii };
+	struct str s = { 0 };
+
+	erase();
+	str_addf(&s, "etinspect  %s", slash ? slash + 1 : path);
+	put_clean(0, 0, COLS, A_BOLD, ascii, str_text(&s));
+	str_clear(&s);
+	str_addf(&s, "opening: %s", what);
+	put_clean(2, 0, COLS, A_NORMAL, ascii, str_text(&s));
+	str_clear(&s);
+	ui_bar(&ui, part, COLS - 1, &s);
+	put(3, 0, 0, COLS, A_NORMAL, ascii, str_text(&s));
+	put(LINES - 1, 0, 0, COLS, A_DIM, ascii, "Esc or q stops");
+	move(LINES - 1, COLS - 1);
+	refresh();
+	str_free(&s);
+}

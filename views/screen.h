@@ -31,5 +31,7 @@ struct screen_popup { bool open; const char *title; struct screen_choice choice[
 void screen_popup(const struct ui *ui, const struct screen_popup *p);
 void screen_draw(const struct ui *ui, struct page *p, const struct screen_title *title,
 		 const struct screen_bottom *bottom);
+/* While a program is opened: its name, what is being done, and how much of that is done, 0 to 1. */
+void screen_draw_loading(const char *path, const char *what, double part, bool ascii);
 
 #endif

@@ -196,6 +196,7 @@ bool partition_apply_all(struct graph *const *g, int ngraphs, struct error *err)
 		ok = work_goes_on(g[i]->work, "partitioning", i, ngraphs, err) &&
 			recompose_apply(g[i], err) >= 0 && restate_apply(g[i], err);
 		role_find(&p, &p.method[p.nmethods++]);
+		ok = ok && work_goes_on(g[i]->work, "partitioning", i, ngraphs, err);
 	}
 	if (ok)
 		bytes_leave_out(&p);

@@ -128,8 +128,11 @@ void role_find(struct partition *p, struct method *m)
 			m->g->group[i].changed = true;
 	graph_number(m->g);
 	m->role = arena_array(&p->mem, (size_t)m->g->nnodes + 1, sizeof *m->role);
-	for (const struct node *n = m->g->first; n; n = n->next)
+	for (const struct node *n = m->g->first; n; n = n->next) {
+		if (!work_goes_on(m->g->work, "asking XNNPACK's rules", n->order, m->g->nnodes, NULL))
+			return;		/* who called asks again */
 		m->role[n->order] = judge(p, m->g, n);
+	}
 	find_pinned(p, m, pinned);
 	for (const struct node *n = m->g->first; n; n = n->next)
 		if (n->group >= 0 && pinned[n->group])

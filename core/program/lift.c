@@ -160,7 +160,8 @@ static bool lift_chains(struct lifting *l)
 		for (int i = 0; i < l->pte->chain[c].ninstructions; i++) {
 			l->at.chain = c;
 			l->at.instruction = i;
-			if (!lift_instruction(l, &l->pte->chain[c].instruction[i]))
+			if (!work_goes_on(l->p->work, "reading methods", i, l->pte->chain[c].ninstructions, l->err) ||
+			    !lift_instruction(l, &l->pte->chain[c].instruction[i]))
 				return false;
 		}
 	return true;

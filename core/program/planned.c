@@ -209,18 +209,22 @@ static void begin(struct planning *k, const bool *held)
 		each(k, plan->input[i], write_tensor);
 }
 
-static void run(struct planning *k)
+static bool run(struct planning *k, struct work *work, struct error *err)
 {
 	const struct pte_plan *plan = k->p->plan;
 
 	for (k->chain = 0; k->chain < plan->nchains; k->chain++)
 		for (k->instruction = 0; k->instruction < plan->chain[k->chain].ninstructions; k->instruction++) {
+			if (!work_goes_on(work, "replaying the memory plan", k->instruction,
+					  plan->chain[k->chain].ninstructions, err))
+				return false;
 			k->step++;
 			call(k, &plan->chain[k->chain].instruction[k->instruction]);
 		}
 	k->step++;
 	for (int i = 0; i < plan->noutputs; i++)
 		each(k, plan->output[i], read_tensor);
+	return true;
 }
 
 static void count(struct planned *p, struct arena *a)
@@ -260,9 +264,11 @@ static void sort_by_first(struct planning *k)
 	k->p->n = n;
 }
 
-void planned_make(struct planned *p, const struct pte_plan *plan, const bool *held, struct arena *a)
+bool planned_make(struct planned *p, const struct pte_plan *plan, const bool *held, struct arena *a, struct work *work,
+		  struct error *err)
 {
 	struct planning k = { .p = p, .mem = a };
+	bool ok;
 
 	*p = (struct planned){ .plan = plan };
 	for (int i = 1; i < plan->nbuffers; i++)
@@ -272,9 +278,10 @@ void planned_make(struct planned *p, const struct pte_plan *plan, const bool *he
 	k.uses = delegate_uses(plan, &k.scratch);
 	k.blob = arena_array(&k.scratch, (size_t)plan->ndelegates, sizeof *k.blob);
 	begin(&k, held);
-	run(&k);
+	ok = run(&k, work, err);
 	p->nsteps = k.step + 1;
 	sort_by_first(&k);
 	count(p, a);
 	arena_free(&k.scratch);
+	return ok;
 }

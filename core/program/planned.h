@@ -8,6 +8,7 @@
 #ifndef CORE_PROGRAM_PLANNED_H
 #define CORE_PROGRAM_PLANNED_H
 
+#include "core/base/work.h"
 #include "core/format/pte.h"
 
 struct value;
@@ -36,7 +37,8 @@ struct planned {
 	uint64_t arenas;		/* bytes of all arenas, as the plan asks for them */
 };
 
-/* held[v]: value v is state; NULL: none is. */
-void planned_make(struct planned *p, const struct pte_plan *plan, const bool *held, struct arena *a);
+/* held[v]: value v is state; NULL: none is. False, with the error "stopped", when work (may be NULL) is to stop. */
+bool planned_make(struct planned *p, const struct pte_plan *plan, const bool *held, struct arena *a, struct work *work,
+		  struct error *err);
 
 #endif

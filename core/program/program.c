@@ -66,7 +66,7 @@ static struct program_delegate read_delegate(struct program *p, const struct pte
 	return *out;
 }
 
-static void read_delegates(struct program *p)
+static bool read_delegates(struct program *p, struct error *err)
 {
 	struct map seen = { 0 };
 
@@ -75,9 +75,13 @@ static void read_delegates(struct program *p)
 		const struct pte_plan *plan = &p->pte.plan[i];
 
 		p->delegate[i] = arena_array(&p->mem, (size_t)plan->ndelegates, sizeof **p->delegate);
-		for (int d = 0; d < plan->ndelegates; d++)
+		for (int d = 0; d < plan->ndelegates; d++) {
+			if (!work_goes_on(p->work, "reading delegates", d, plan->ndelegates, err))
+				return false;
 			p->delegate[i][d] = read_delegate(p, &plan->delegate[d], &seen);
+		}
 	}
+	return true;
 }
 
 bool program_delegate(const struct program *p, int plan, int delegate, struct xgraph *x, struct arena *a,
@@ -149,8 +153,11 @@ static bool check_externals(const struct program *p, struct error *err)
 
 static bool lift_methods(struct program *p, struct error *err)
 {
-	read_delegates(p);
+	if (!read_delegates(p, err))
+		return false;
 	states_find(p);
+	if (!work_goes_on(p->work, "reading methods", 0, 0, err))
+		return false;
 	p->method = arena_array(&p->mem, (size_t)p->pte.nplans, sizeof *p->method);
 	for (; p->nmethods < p->pte.nplans; p->nmethods++)
 		if (!(p->method[p->nmethods] = lift_method(p, p->nmethods, err)))
@@ -158,18 +165,26 @@ static bool lift_methods(struct program *p, struct error *err)
 	return true;
 }
 
-bool program_open_file(struct program **out, struct file file, const char *const *data, int ndata, struct error *err)
+bool program_open_watched(struct program **out, struct file file, const char *const *data, int ndata, struct work *work,
+			  struct error *err)
 {
 	struct program *p = mem_alloc(sizeof *p);
 
 	p->file = file;
-	if (pte_read(&p->pte, &p->file, &p->mem, err) && open_data(p, data, ndata, err) && check_externals(p, err) &&
+	p->work = work;
+	if (work_goes_on(work, "reading the file", 0, 0, err) && pte_read(&p->pte, &p->file, &p->mem, err) && open_data(p, data, ndata, err) && check_externals(p, err) &&
 	    lift_methods(p, err)) {
+		p->work = NULL;
 		*out = p;
 		return true;
 	}
 	program_close(p);
 	return false;
+}
+
+bool program_open_file(struct program **out, struct file file, const char *const *data, int ndata, struct error *err)
+{
+	return program_open_watched(out, file, data, ndata, NULL, err);
 }
 
 bool program_open(struct program **out, const char *path, const char *const *data, int ndata, struct error *err)

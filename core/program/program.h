@@ -26,12 +26,16 @@ struct program {
 	int nmethods;
 	struct program_delegate **delegate;	/* by plan and delegate number */
 	struct states *states;		/* core/program/states.h: what methods keep from run to run */
+	struct work *work;		/* who looks on while it is opened, or NULL */
 	size_t lifted;			/* nodes and list items made so far: a small file may ask for endless ones */
 };
 
 bool program_open(struct program **out, const char *path, const char *const *data, int ndata, struct error *err);
 /* As program_open for a file that is mapped already (the demo, a memfd); the program takes it over. */
 bool program_open_file(struct program **out, struct file file, const char *const *data, int ndata, struct error *err);
+/* The same, with somebody who looks on and may stop it: then the error is "stopped". */
+bool program_open_watched(struct program **out, struct file file, const char *const *data, int ndata, struct work *work,
+			  struct error *err);
 void program_close(struct program *p);
 
 /* The XNNPACK graph of a delegate as filed, its values and nodes copied into the arena; an error for another

@@ -110,6 +110,8 @@ static void find_in_plan(struct finder *f)
 		for (int i = 0; i < f->pte->chain[c].ninstructions; i++) {
 			const struct pte_instruction *in = &f->pte->chain[c].instruction[i];
 
+			if (!work_goes_on(f->p->work, "looking for state", i, f->pte->chain[c].ninstructions, NULL))
+				return;		/* who called asks again */
 			if (in->call == PTE_KERNEL)
 				see_kernel(f, &calls, in);
 			else if (in->call == PTE_DELEGATE)

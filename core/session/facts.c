@@ -72,7 +72,7 @@ static void make_row(struct making_facts *m, const struct node *n, struct node_r
 	m->work += r->flops + (double)r->bytes;
 }
 
-static void make_rows(struct making_facts *m)
+static bool make_rows(struct making_facts *m, struct error *err)
 {
 	const char **module = module_names(m->g, m->constant, m->mem);
 	const char **left_out = partition_left_out(m->s->method, m->s->nmethods, m->g, m->mem);
@@ -82,14 +82,19 @@ static void make_rows(struct making_facts *m)
 	for (const struct node *n = m->g->first; n; n = n->next) {
 		struct node_row *r = &m->f->row[m->f->nrows++];
 
+		if (!work_goes_on(m->g->work, "judging nodes", n->order, m->g->nnodes, err))
+			return false;
 		make_row(m, n, r);
 		r->module = module[n->order];
 		judge(m, r, left_out);
 	}
 	for (int i = 0; i < m->f->nrows; i++) {	/* row i is that of the node of order i */
+		if (!work_goes_on(m->g->work, "looking for what helps", i, m->f->nrows, err))
+			return false;
 		facts_fix(m, &m->f->row[i]);
 		facts_story(m, &m->f->row[i]);
 	}
+	return true;
 }
 
 int facts_worst(const struct method_facts *f)
@@ -132,10 +137,9 @@ bool facts_make(struct method_facts *f, const struct facts_source *s, struct are
 	*f = (struct method_facts){ .graph = m.g };
 	find_constants(&m);
 	facts_find_plans(&m);
-	ok = facts_number_delegates(&m, err);
+	ok = facts_number_delegates(&m, err) && make_rows(&m, err) && facts_of_file(&m, err) &&
+		work_goes_on(m.g->work, "looking for what is wrong", 0, 0, err);
 	if (ok) {
-		make_rows(&m);
-		facts_of_file(&m);
 		facts_find_warnings(&m);
 		f->worst = facts_worst(f);
 	}

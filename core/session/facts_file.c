@@ -166,12 +166,13 @@ static const struct node **nodes_of_calls(struct making_facts *m)
 	return at;
 }
 
-static void find_plan(struct making_facts *m)
+static bool find_plan(struct making_facts *m, struct error *err)
 {
 	const struct value *const *of = values_of_plan(m);
 	const struct node **at = nodes_of_calls(m);
 
-	planned_make(&m->f->plan, m->s->plan, find_held(m), m->mem);
+	if (!planned_make(&m->f->plan, m->s->plan, find_held(m), m->mem, m->g->work, err))
+		return false;
 	for (int i = 0; i < m->f->plan.n; i++) {
 		struct planned_tensor *t = &m->f->plan.tensor[i];
 
@@ -180,12 +181,13 @@ static void find_plan(struct making_facts *m)
 		t->by = t->is && t->is->def ? t->is->def : !m->s->value_of && t->instruction >= 0 && !t->chain ?
 			at[t->instruction] : NULL;
 	}
+	return true;
 }
 
-void facts_of_file(struct making_facts *m)
+bool facts_of_file(struct making_facts *m, struct error *err)
 {
-	find_plan(m);
 	find_delegates(m);
 	find_left_out(m);
 	count_memory(m);
+	return find_plan(m, err);
 }

@@ -30,7 +30,7 @@ void facts_story(struct making_facts *m, struct node_row *r);
 
 /* facts_file.c */
 bool facts_number_delegates(struct making_facts *m, struct error *err);
-void facts_of_file(struct making_facts *m);
+bool facts_of_file(struct making_facts *m, struct error *err);
 
 /* facts_warn.c */
 void facts_find_warnings(struct making_facts *m);

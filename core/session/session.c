@@ -29,12 +29,14 @@ static struct session *new_session(struct program *p)
 	return s;
 }
 
-bool session_open(struct session **out, const char *path, const char *const *data, int ndata, struct error *err)
+bool session_open_watched(struct session **out, const char *path, const char *const *data, int ndata, struct work *work,
+			  struct error *err)
 {
 	struct program *p;
+	struct file file;
 	const char **paths;
 
-	if (!program_open(&p, path, data, ndata, err))
+	if (!file_open(&file, path, err) || !program_open_watched(&p, file, data, ndata, work, err))
 		return false;
 	*out = new_session(p);
 	paths = arena_array(&(*out)->mem, (size_t)ndata, sizeof *paths);
@@ -43,6 +45,11 @@ bool session_open(struct session **out, const char *path, const char *const *dat
 	(*out)->data_path = paths;
 	(*out)->ndata_paths = ndata;
 	return true;
+}
+
+bool session_open(struct session **out, const char *path, const char *const *data, int ndata, struct error *err)
+{
+	return session_open_watched(out, path, data, ndata, NULL, err);
 }
 
 bool session_open_demo(struct session **out, const void *bytes, size_t n, struct error *err)
@@ -166,13 +173,11 @@ bool session_plan(struct session *s, int version, struct error *err)
 	return true;
 }
 
-bool session_facts(struct session *s, int version, struct error *err)
+static bool make_facts(struct session *s, int version, struct error *err)
 {
 	struct version *v = &s->version[version];
 	int n = s->program->nmethods;
 
-	if (v->has_facts)
-		return true;
 	if (!session_plan(s, version, err) || (version > 0 && !session_emit(s, version, err)))
 		return false;
 	v->facts = arena_array(&v->mem, (size_t)n, sizeof *v->facts);
@@ -185,8 +190,21 @@ bool session_facts(struct session *s, int version, struct error *err)
 			return false;
 	}
 	v->constant = constants_find(v->method, n, !version, &v->mem, &v->nconstants);
-	v->has_facts = true;
 	return true;
+}
+
+bool session_facts(struct session *s, int version, struct error *err)
+{
+	struct version *v = &s->version[version];
+
+	if (v->has_facts)
+		return true;
+	for (int m = 0; m < s->program->nmethods && !version; m++)
+		v->method[m]->work = s->work;
+	v->has_facts = make_facts(s, version, err);
+	for (int m = 0; m < s->program->nmethods && !version; m++)
+		v->method[m]->work = NULL;
+	return v->has_facts;
 }
 
 /* Applying */

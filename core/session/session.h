@@ -73,7 +73,7 @@ struct session {
 	struct version *version;
 	int nversions, capversions, current;
 	struct run_options run;		/* session_open sets what REPORT says; the caller may change it */
-	struct work *work;		/* who looks on while it is edited, emitted, written; or NULL */
+	struct work *work;		/* who looks on while facts are made, it is edited, emitted, written; or NULL */
 	const volatile int *stop;	/* set by a signal handler: runs end, with the error "stopped"; may be NULL */
 	struct cpu cpu;
 	struct bench_row *bench;
@@ -83,6 +83,9 @@ struct session {
 };
 
 bool session_open(struct session **out, const char *path, const char *const *data, int ndata, struct error *err);
+/* The same, with somebody who looks on and may stop it. */
+bool session_open_watched(struct session **out, const char *path, const char *const *data, int ndata, struct work *work,
+			  struct error *err);
 bool session_open_demo(struct session **out, const void *bytes, size_t n, struct error *err);
 void session_close(struct session *s);
 
