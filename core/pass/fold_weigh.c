@@ -55,7 +55,8 @@ static void hold_members(struct weighing *w, struct members m)
 			add_stored(w, c->method, m.at[k], c->value);
 		w->b->across |= reads_across(w->f, c);
 	}
-	qsort(w->node.at, (size_t)w->node.n, sizeof *w->node.at, by_place);
+	if (w->node.n)
+		qsort(w->node.at, (size_t)w->node.n, sizeof *w->node.at, by_place);
 }
 
 static bool read_after(const struct trace *t, const struct value *v)
