@@ -148,8 +148,7 @@ static bool has_method(const struct session *s, const char *name, struct error *
 	return found;
 }
 
-/* All that the options name. */
-static bool has_methods(const struct options *o, const struct session *s, struct error *err)
+bool batch_has_methods(const struct options *o, const struct session *s, struct error *err)
 {
 	for (int i = 0; i < o->method.n; i++)
 		if (!has_method(s, o->method.at[i], err))
@@ -395,7 +394,7 @@ static void one_session(struct batch *b, struct session *s)
 			    .table = o->table,
 		.by = o->by, .explain = o->explain, .hash = o->hash, .applied = o->apply.n > 0 };
 
-	if (!has_methods(o, s, &err)) {
+	if (!batch_has_methods(o, s, &err)) {
 		no_report(b, EXIT_USAGE, look_path(s), &err);
 		return;
 	}

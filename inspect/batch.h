@@ -10,6 +10,9 @@ enum exit_status { EXIT_FINE, EXIT_BUDGET, EXIT_USAGE, EXIT_READ, EXIT_RUN };
 bool batch_open(const struct options *o, const struct model_path *m, struct work *work, struct session **s,
 		struct error *err);
 
+/* The program has all methods that the options name. */
+bool batch_has_methods(const struct options *o, const struct session *s, struct error *err);
+
 /* Writes to standard output at once. False: it would not take it; *status is set and it is told, unless only the
  * reader went away. */
 bool batch_print(const char *text, int *status);

@@ -122,11 +122,12 @@ static bool set_columns(struct config *c, const char *words, struct error *err)
 	return error_set(err, ERROR_REFUSED, "columns takes the name of a page first, not '%.*s'", (int)n, words);
 }
 
+const char *const config_words[] = { "key", "color", "mouse", "columns", NULL };
+
 bool config_line(struct config *c, const char *line, struct error *err)
 {
-	static const struct { const char *word; bool (*set)(struct config *c, const char *words, struct error *err); } sets[] = {
-		{ "key", set_key }, { "color", set_color }, { "mouse", set_mouse },
-		{ "columns", set_columns },
+	static bool (*const set[])(struct config *c, const char *words, struct error *err) = {
+		set_key, set_color, set_mouse, set_columns
 	};
 	char text[512];
 	size_t n = strlen(line);
@@ -142,9 +143,9 @@ bool config_line(struct config *c, const char *line, struct error *err)
 	memcpy(text, line, n);
 	text[n] = '\0';
 	n = strcspn(text, blanks);
-	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-		if (strlen(sets[i].word) == n && !memcmp(sets[i].word, text, n))
-			return sets[i].set(c, text + n + strspn(text + n, blanks), err);
+	for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+		if (strlen(config_words[i]) == n && !memcmp(config_words[i], text, n))
+			return set[i](c, text + n + strspn(text + n, blanks), err);
 	return error_set(err, ERROR_REFUSED, "a line begins with key, color, columns or mouse, not '%.*s'", (int)n, text);
 }
 

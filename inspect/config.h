@@ -26,6 +26,7 @@ struct config {
 /* Defaults, then the file if there is one. False: something in it is bad, "FILE:LINE: ..."; the rest counts. */
 bool config_read(struct config *c, struct error *err);
 void config_default(struct config *c);
+extern const char *const config_words[];	/* what a line may begin with, up to NULL */
 bool config_line(struct config *c, const char *line, struct error *err);
 void config_free(struct config *c);
 

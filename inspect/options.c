@@ -87,6 +87,14 @@ static bool each_word(struct options *o, const char *option, const char *value,
 
 /* What the options do. */
 
+static const char *const report_words[] = { "text", "json", "markdown", "csv", NULL };
+static const char *const table_words[] = { "nodes", "fold", "linear", "bench", "memory", "constants", "warnings", NULL };
+static const char *const apply_words[] = { [APPLY_FOLD] = "fold", [APPLY_LINEAR] = "linear",
+	[APPLY_PARTITION] = "partition", NULL };
+static const char *const by_words[] = { "module", "op", "node", NULL };
+static const char *const color_words[] = { [COLOR_AUTO] = "auto", [COLOR_NEVER] = "never",
+	[COLOR_ALWAYS] = "always", NULL };
+
 static bool set_method(struct options *o, const char *value, struct error *err)
 {
 	PUSH(o, &o->method, value);
@@ -95,11 +103,10 @@ static bool set_method(struct options *o, const char *value, struct error *err)
 
 static bool set_report(struct options *o, const char *value, struct error *err)
 {
-	static const char *const words[] = { "text", "json", "markdown", "csv", NULL };
 	int which = 0;
 
-	if (value && !is_one_of(value, words, &which))
-		return bad_word("report", value, words, err);
+	if (value && !is_one_of(value, report_words, &which))
+		return bad_word("report", value, report_words, err);
 	o->format = FORMAT_TEXT + (enum output_format)which;
 	return true;
 }
@@ -118,20 +125,16 @@ static bool set_explain(struct options *o, const char *value, struct error *err)
 
 static bool set_table(struct options *o, const char *value, struct error *err)
 {
-	static const char *const words[] = { "nodes", "fold", "linear", "bench", "memory", "constants", "warnings", NULL };
-
 	o->format = FORMAT_CSV;
-	return choose("table", value, words, &o->table, err);
+	return choose("table", value, table_words, &o->table, err);
 }
 
 static bool apply_word(struct options *o, const char *word, struct error *err)
 {
-	static const char *const words[] = { [APPLY_FOLD] = "fold", [APPLY_LINEAR] = "linear",
-					     [APPLY_PARTITION] = "partition", NULL };
 	int which;
 
-	if (!is_one_of(word, words, &which))
-		return bad_word("apply", word, words, err);
+	if (!is_one_of(word, apply_words, &which))
+		return bad_word("apply", word, apply_words, err);
 	PUSH(o, &o->apply, (enum apply_step)which);
 	return true;
 }
@@ -156,19 +159,15 @@ static bool set_output(struct options *o, const char *value, struct error *err)
 
 static bool set_by(struct options *o, const char *value, struct error *err)
 {
-	static const char *const words[] = { "module", "op", "node", NULL };
-
-	return choose("by", value, words, &o->by, err);
+	return choose("by", value, by_words, &o->by, err);
 }
 
 static bool set_color(struct options *o, const char *value, struct error *err)
 {
-	static const char *const words[] = { [COLOR_AUTO] = "auto", [COLOR_NEVER] = "never",
-					     [COLOR_ALWAYS] = "always", NULL };
 	int which = COLOR_ALWAYS;
 
-	if (value && !is_one_of(value, words, &which))
-		return bad_word("color", value, words, err);
+	if (value && !is_one_of(value, color_words, &which))
+		return bad_word("color", value, color_words, err);
 	o->color = (enum color_mode)which;
 	return true;
 }
@@ -329,6 +328,19 @@ const struct option_row option_table[] = {
 	{ 0 },
 };
 
+const char *const *option_words(const struct option_row *r)
+{
+	static const struct { const char *name; const char *const *words; } all[] = {
+		{ "report", report_words }, { "table", table_words }, { "apply", apply_words }, { "by", by_words },
+		{ "color", color_words },
+	};
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (!strcmp(all[i].name, r->name))
+			return all[i].words;
+	return NULL;
+}
+
 const struct option_row *option_find(const char *name, size_t n)
 {
 	for (const struct option_row *r = option_table; r->help; r++)
@@ -423,6 +435,17 @@ bool options_parse(struct options *o, int argc, char **argv, struct error *err)
 			return false;
 	}
 	return o->help || o->version || o->list_ops || o->manual || check_together(o, err);
+}
+
+bool options_add(struct options *o, int argc, char **argv, struct error *err)
+{
+	for (int i = 0; i < argc; i++) {
+		if (argv[i][0] != '-' || !argv[i][1])
+			return error_set(err, ERROR_REFUSED, "'%s' is no option", argv[i]);
+		if (!parse_option(o, argc, argv, &i, err))
+			return false;
+	}
+	return true;
 }
 
 void options_free(struct options *o)

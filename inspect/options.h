@@ -44,10 +44,13 @@ struct option_row {
 };
 
 extern const struct option_row option_table[];	/* ends with an empty row */
+const char *const *option_words(const struct option_row *r);	/* what its value may be, up to NULL; NULL: anything */
 const struct option_row *option_find(const char *name, size_t n);
 
 /* Defaults, then argv[1..]. The options must be freed in any case. */
 bool options_parse(struct options *o, int argc, char **argv, struct error *err);
+/* More options, of the `:` line: no files, and what does not go together is for the caller. */
+bool options_add(struct options *o, int argc, char **argv, struct error *err);
 void options_free(struct options *o);
 /* True when the command line asks for work or for a report, so that nothing interactive may start. */
 bool options_batch(const struct options *o);

@@ -15,6 +15,7 @@ static struct {
 	struct termios modes;
 	char leave[128];	/* cursor on, attributes off, main screen: what the terminal's description says */
 	size_t bytes;
+	bool mouse;		/* leave has what ends it */
 } terminal;
 
 bool terminal_usable(void)
@@ -101,12 +102,13 @@ bool terminal_open(struct error *err)
 	return true;
 }
 
-void terminal_mouse(void)
+void terminal_mouse(bool on)
 {
 	static const char off[] = "\033[?1006;1000l";	/* xterm's, and what ncurses falls back to */
 
-	if (!mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL))
+	if (!mousemask(on ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0, NULL) || terminal.mouse)
 		return;
+	terminal.mouse = true;
 	mouseinterval(0);	/* a press counts at once, no click is waited for */
 	if (terminal.bytes + sizeof off - 1 <= sizeof terminal.leave) {
 		memcpy(terminal.leave + terminal.bytes, off, sizeof off - 1);

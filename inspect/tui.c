@@ -76,6 +76,15 @@ static void open_page(struct tui *t, enum page_index to, int method, const char 
 		tui_say(t, false, "%s is not on this page", id);
 }
 
+void tui_go(struct tui *t, enum page_index to, int method, const char *id)
+{
+	char own[256];	/* the page that is left may have it */
+
+	snprintf(own, sizeof own, "%s", id);
+	remember(t);
+	open_page(t, to, method, own);
+}
+
 static void go_back(struct tui *t)
 {
 	struct place p;
@@ -111,11 +120,9 @@ static void export_now(void *ctx, const char *answer)
 	text_free(&text);
 }
 
-static void export_to(void *ctx, const char *path)
+void tui_export(void *ctx, const char *path)
 {
-	struct tui *t = ctx;
-
-	tui_ask_replace(t, path, export_now);
+	tui_ask_replace(ctx, path, export_now);
 }
 
 static void ask_export(struct tui *t)
@@ -123,7 +130,7 @@ static void ask_export(struct tui *t)
 	char name[64];
 
 	snprintf(name, sizeof name, "%s.txt", tui_here(t)->ops->name);
-	prompt_ask(&t->prompt, "Write this page to: ", name, export_to, t);
+	prompt_ask(&t->prompt, "Write this page to: ", name, tui_export, t);
 }
 
 static void quit_now(void *ctx, const char *answer)
@@ -141,7 +148,7 @@ static void ask_quit(struct tui *t)
 
 /* Running. */
 
-static void bench(struct tui *t)
+void tui_bench(struct tui *t)
 {
 	struct error err = { 0 };
 
@@ -171,7 +178,7 @@ static void stop(struct tui *t)
 static const struct { enum request request; void (*act)(struct tui *t); } acts[] = {
 	{ REQ_BACK, go_back }, { REQ_OPTIMIZE, tui_apply_all }, { REQ_FOLD, tui_apply_fold }, { REQ_LINEAR, tui_apply_linear },
 	{ REQ_PARTITION, tui_apply_partition }, { REQ_MARK, tui_mark }, { REQ_APPLY, tui_apply_marked }, { REQ_UNDO, tui_step_back },
-	{ REQ_REDO, tui_step_forth }, { REQ_WRITE, tui_ask_write }, { REQ_EXPORT, ask_export }, { REQ_BENCH, bench },
+	{ REQ_REDO, tui_step_forth }, { REQ_WRITE, tui_ask_write }, { REQ_EXPORT, ask_export }, { REQ_COMMAND, tui_ask_command }, { REQ_BENCH, tui_bench },
 	{ REQ_STOP, stop },
 	{ REQ_QUIT, ask_quit },
 };
@@ -191,20 +198,15 @@ static void search_or_turn(struct tui *t, enum request r)
 	}
 }
 
-static void handle(struct tui *t, enum request r)
+void tui_handle(struct tui *t, enum request r)
 {
 	struct page *p = tui_here(t);
 	enum page_answer answer = p->ops->request ? p->ops->request(p, &t->ui, page_row(p), r) : PAGE_IGNORED;
 
 	if (answer == PAGE_REBUILD)
 		tui_rebuild(t);
-	if (answer == PAGE_GO) {
-		struct place to = { p->go.page, p->go.method, "" };
-
-		memcpy(to.id, p->go.id, sizeof to.id);
-		remember(t);
-		open_page(t, to.page, to.method, to.id);
-	}
+	if (answer == PAGE_GO)
+		tui_go(t, p->go.page, p->go.method, p->go.id);
 	if (answer != PAGE_IGNORED || page_move(p, &t->ui, r, screen_list_height(LINES)))
 		return;
 	if ((r >= REQ_PAGE_1 && r <= REQ_PAGE_8) || r == REQ_HELP) {
@@ -242,11 +244,11 @@ static void handle_mouse(struct tui *t)
 		else
 			page_to_line(p, p->cursor + (down ? WHEEL_LINES : -WHEEL_LINES));
 	} else if (hit.what == HIT_TAB) {
-		handle(t, hit.n == PAGE_HELP ? REQ_HELP : (enum request)(REQ_PAGE_1 + hit.n));
+		tui_handle(t, hit.n == PAGE_HELP ? REQ_HELP : (enum request)(REQ_PAGE_1 + hit.n));
 	} else if (hit.what == HIT_TITLE) {
 		page_sort(p, &t->ui, hit.n, p->sort == hit.n && !p->descending);
 	} else if (hit.what == HIT_ROW && hit.n == p->cursor) {
-		handle(t, REQ_FOLLOW);
+		tui_handle(t, REQ_FOLLOW);
 	} else if (hit.what == HIT_ROW) {
 		page_to_line(p, hit.n);
 	}
@@ -282,7 +284,7 @@ static void take_keys(struct tui *t)
 		if (k.special && k.code == KEY_MOUSE)
 			handle_mouse(t);
 		else
-			handle(t, key_request(&t->config.keys, k));
+			tui_handle(t, key_request(&t->config.keys, k));
 		if (t->quit)
 			break;
 	}
@@ -292,7 +294,7 @@ static void draw(struct tui *t)
 {
 	char state[128];
 	struct screen_title title = { state, edits_unsaved(&t->edits, t->s) };
-	struct screen_bottom bottom = { t->prompt.open ? t->prompt.question : NULL, t->prompt.answer, t->prompt.note,
+	struct screen_bottom bottom = { t->prompt.open ? t->prompt.question : NULL, t->prompt.answer, t->prompt.at, t->prompt.note,
 					t->popup.open && !*t->message ? "space hides a column or shows it, Esc closes the list" :
 					t->message, t->prompt.open ? t->prompt.bad : t->bad };
 
@@ -377,7 +379,7 @@ int tui_run(struct session *s, const struct options *o)
 	if (terminal_open(&err)) {
 		set_colors(t, o);
 		if (t->config.mouse)
-			terminal_mouse();
+			terminal_mouse(true);
 		for (int i = 0; i < PAGES; i++)
 			page_open(&t->page[i], page_table[i], t->config.hidden[i]);
 		tui_rebuild(t);
@@ -389,6 +391,8 @@ int tui_run(struct session *s, const struct options *o)
 	for (int i = 0; i < PAGES; i++)
 		page_close(&t->page[i]);
 	find_free(&t->find);
+	str_free(&t->text);
+	arena_free(&t->command_mem);
 	arena_free(&t->edits.mem);
 	config_free(&t->config);
 	mem_free(t);

@@ -46,7 +46,7 @@ bool tui_may_edit(struct tui *t)
 }
 
 /* Every edit is tried out: both versions on the same inputs. */
-static void compare(struct tui *t)
+void tui_compare(struct tui *t)
 {
 	struct error err = { 0 };
 
@@ -96,7 +96,7 @@ static void start_draft(struct tui *t)
 	}
 }
 
-static void apply(struct tui *t, const enum apply_step *step, int n, const char *nothing)
+void tui_apply(struct tui *t, const enum apply_step *step, int n, const char *nothing)
 {
 	if (!tui_may_edit(t))
 		return;
@@ -113,7 +113,7 @@ static void take_edit(struct tui *t)
 	session_take(t->s, t->draft.s);
 	if (edits_note(&t->edits, t->s, before)) {
 		tui_say(t, false, "left out %d, now %d; delegates %d, now %d", out, sum(t, left_out), parts, sum(t, delegates));
-		compare(t);
+		tui_compare(t);
 	} else {
 		tui_say(t, false, "%s", t->draft.nothing);
 	}
@@ -147,24 +147,24 @@ void tui_end_draft(struct tui *t)
 
 void tui_apply_fold(struct tui *t)
 {
-	apply(t, (const enum apply_step[]){ APPLY_FOLD, APPLY_PARTITION }, 2, "nothing to fold; page 4 says why");
+	tui_apply(t, (const enum apply_step[]){ APPLY_FOLD, APPLY_PARTITION }, 2, "nothing to fold; page 4 says why");
 }
 
 void tui_apply_linear(struct tui *t)
 {
-	apply(t, (const enum apply_step[]){ APPLY_LINEAR, APPLY_PARTITION }, 2,
+	tui_apply(t, (const enum apply_step[]){ APPLY_LINEAR, APPLY_PARTITION }, 2,
 	      "nothing to make linear; page 5 says why");
 }
 
 void tui_apply_partition(struct tui *t)
 {
-	apply(t, (const enum apply_step[]){ APPLY_PARTITION }, 1,
+	tui_apply(t, (const enum apply_step[]){ APPLY_PARTITION }, 1,
 	      "the partition is as good as it can be; page 3 says why");
 }
 
 void tui_apply_all(struct tui *t)
 {
-	apply(t, (const enum apply_step[]){ APPLY_LINEAR, APPLY_FOLD, APPLY_PARTITION }, 3,
+	tui_apply(t, (const enum apply_step[]){ APPLY_LINEAR, APPLY_FOLD, APPLY_PARTITION }, 3,
 	      "nothing to fix; page 3 says why");
 }
 
@@ -218,7 +218,7 @@ void tui_step_forth(struct tui *t)
 
 /* Writing. */
 
-static void write_now(void *ctx, const char *answer)
+void tui_write_now(void *ctx, const char *answer)
 {
 	struct tui *t = ctx;
 
@@ -236,13 +236,13 @@ static void write_smaller(void *ctx, const char *answer)
 	char question[200], a[TEXT_NUMBER], b[TEXT_NUMBER];
 
 	if (!t->s->current || after <= before) {
-		write_now(ctx, answer);
+		tui_write_now(ctx, answer);
 		return;
 	}
 	snprintf(question, sizeof question, "It is larger than before: %s bytes, was %s. Write it? y/n ",
 		 text_exact(a, after),
 		 text_exact(b, before));
-	prompt_confirm(&t->prompt, question, write_now, t);
+	prompt_confirm(&t->prompt, question, tui_write_now, t);
 }
 
 void tui_ask_replace(struct tui *t, const char *path, void (*then)(void *ctx, const char *answer))
@@ -260,7 +260,7 @@ void tui_ask_replace(struct tui *t, const char *path, void (*then)(void *ctx, co
 	}
 }
 
-static void write_to(void *ctx, const char *path)
+void tui_write(void *ctx, const char *path)
 {
 	tui_ask_replace(ctx, path, write_smaller);
 }
@@ -270,7 +270,7 @@ void tui_ask_write(struct tui *t)
 	struct str name = { 0 };
 
 	look_fast_name(look_path(t->s), &name);
-	prompt_ask(&t->prompt, "Write to: ", str_text(&name), write_to, t);
+	prompt_ask(&t->prompt, "Write to: ", str_text(&name), tui_write, t);
 	str_free(&name);
 }
 

@@ -68,6 +68,7 @@ static void search_take(void *ctx, const char *expression)
 		return;
 	}
 	snprintf(t->search, sizeof t->search, "%s", expression);
+	history_add(&t->searches, &t->command_mem, expression);
 	say_found(t, page_search(tui_here(t), &t->ui, &t->find, tui_here(t)->cursor - 1, 1));
 }
 
@@ -79,12 +80,24 @@ static void search_give_up(void *ctx)
 	to_start(t);
 }
 
+void tui_search(struct tui *t, const char *expression)
+{
+	if (!find_set(&t->find, expression, t->prompt.note)) {
+		tui_say(t, true, "%s", t->prompt.note);
+		return;
+	}
+	t->ui.find = &t->find;
+	snprintf(t->search, sizeof t->search, "%s", expression);
+	tui_search_on(t, 1);
+}
+
 void tui_ask_search(struct tui *t)
 {
 	from_here(t);
 	find_set(&t->find, "", t->prompt.note);
 	t->ui.find = &t->find;
 	prompt_ask(&t->prompt, "/", "", search_take, t);
+	prompt_remember(&t->searches, &t->prompt);
 	t->prompt.typed = search_typed;
 	t->prompt.given_up = search_give_up;
 }
@@ -109,6 +122,7 @@ static void filter_take(void *ctx, const char *words)
 {
 	struct tui *t = ctx;
 
+	history_add(&t->filters, &t->command_mem, words);
 	page_filter(tui_here(t), &t->ui, words, t->prompt.note);	/* taken as it was suggested it was not typed */
 }
 
@@ -127,8 +141,15 @@ void tui_ask_filter(struct tui *t)
 	from_here(t);
 	snprintf(t->filter_before, sizeof t->filter_before, "%s", p->filter.words);
 	prompt_ask(&t->prompt, "Filter: ", p->filter.words, filter_take, t);
+	prompt_remember(&t->filters, &t->prompt);
 	t->prompt.typed = filter_typed;
 	t->prompt.given_up = filter_give_up;
+}
+
+void tui_filter(struct tui *t, const char *words)
+{
+	if (!page_filter(tui_here(t), &t->ui, words, t->prompt.note))
+		tui_say(t, true, "%s", t->prompt.note);
 }
 
 bool tui_drop_filter(struct tui *t)

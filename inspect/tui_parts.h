@@ -1,6 +1,6 @@
 /* tui_parts.h - what the parts of the terminal share. tui.c goes from page to page, takes keys and draws; tui_edit.c
  * edits and writes, in a thread beside the pages; tui_find.c searches and filters; tui_columns.c
- * chooses columns. */
+ * chooses columns; tui_command.c is the `:` line. */
 #ifndef INSPECT_TUI_PARTS_H
 #define INSPECT_TUI_PARTS_H
 
@@ -12,14 +12,14 @@
 #include "inspect/tui.h"
 #include "views/screen.h"
 
-enum { HISTORY = 64 };
+enum { HISTORY = 64, DRAFT_STEPS = 8 };
 
 struct place { enum page_index page; int method; char id[256]; };
 
 /* An edit, or the writing of the current version, in a thread. */
 struct draft {
 	struct session *s;		/* NULL: none */
-	enum apply_step step[3];
+	enum apply_step step[DRAFT_STEPS];
 	int nsteps;			/* 0: it is written */
 	const char *nothing;		/* what to say when nothing came of it */
 	char path[1024];
@@ -42,6 +42,9 @@ struct tui {
 	struct find find;		/* what was searched for last, or is being typed */
 	struct { int cursor, top, row; } from;	/* where a search or a filter began */
 	char filter_before[FILTER_BYTES];
+	struct str text;		/* of the page of text */
+	struct arena command_mem;	/* of what commands set, and of what was typed: */
+	struct history commands, searches, filters;
 	char search[256], message[512], write_to[1024];
 	bool bad, quit, timing;	/* timing: what runs in the background is a bench */
 };
@@ -50,11 +53,21 @@ struct tui {
 void tui_say(struct tui *t, bool bad, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 struct page *tui_here(struct tui *t);
 void tui_rebuild(struct tui *t);	/* the page that is shown */
+/* To a page and, unless id is "", to a node on it; `back` comes back. */
+void tui_go(struct tui *t, enum page_index to, int method, const char *id);
+void tui_handle(struct tui *t, enum request r);
+void tui_bench(struct tui *t);
+void tui_export(void *tui, const char *path);	/* the page that is shown */
+
+/* tui_command.c */
+void tui_ask_command(struct tui *t);
 
 /* tui_find.c */
 void tui_ask_search(struct tui *t);
 void tui_search_on(struct tui *t, int dir);
+void tui_search(struct tui *t, const char *expression);
 void tui_ask_filter(struct tui *t);
+void tui_filter(struct tui *t, const char *words);
 bool tui_drop_filter(struct tui *t);	/* false: the page has none */
 
 /* tui_columns.c */
@@ -71,7 +84,11 @@ void tui_apply_marked(struct tui *t);
 void tui_mark(struct tui *t);
 void tui_step_back(struct tui *t);
 void tui_step_forth(struct tui *t);
+void tui_apply(struct tui *t, const enum apply_step *step, int n, const char *nothing);	/* at most as many as a draft has */
+void tui_compare(struct tui *t);
 void tui_ask_write(struct tui *t);
+void tui_write(void *tui, const char *path);		/* asks where it replaces a file, and where it is larger */
+void tui_write_now(void *tui, const char *answer);	/* to write_to */
 /* Sets write_to; asks first if that file is there. */
 void tui_ask_replace(struct tui *t, const char *path, void (*then)(void *ctx, const char *answer));
 /* False, and said: something runs that an edit would pull the ground from under. Ends a comparison. */

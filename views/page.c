@@ -9,7 +9,7 @@
 const struct page_ops *const page_table[PAGES] = {
 	&page_overview, &page_graph, &page_declined, &page_fold, &page_linear, &page_bench, &page_memory,
 	&page_constants,
-	&page_help,
+	&page_help, &page_lines,
 };
 
 const struct version *ui_version(const struct ui *ui)
@@ -317,6 +317,10 @@ void page_export(const struct page *p, const struct ui *ui, struct text *t)
 	int width[PAGE_COLUMNS];
 	struct str line = { 0 };
 
+	if (p->ops->export) {
+		p->ops->export(p, ui, t);
+		return;
+	}
 	text_add(t, "%s of %s, %s\n", p->ops->name, look_path(ui->s), ui_facts(ui)->graph->method);
 	if (p->filter.n)
 		text_add(t, "filter %s: %d of %d\n", p->filter.words, p->nshown, p->nrows);

@@ -13,7 +13,7 @@
 #include "views/theme.h"
 
 enum page_index { PAGE_OVERVIEW, PAGE_GRAPH, PAGE_DECLINED, PAGE_FOLD, PAGE_LINEAR, PAGE_BENCH, PAGE_MEMORY,
-		  PAGE_CONSTANTS, PAGE_HELP, PAGES };
+		  PAGE_CONSTANTS, PAGE_HELP, PAGE_TEXT, PAGES };
 enum { PAGE_TABS = PAGE_HELP };	/* the pages that have a tab */
 
 /* What all pages see. */
@@ -28,6 +28,7 @@ struct ui {
 	const struct keymap *keys;	/* NULL: the default ones */
 	const struct theme *theme;	/* of the screen; NULL: no colours */
 	enum page_index help_of;	/* the page that help was asked on */
+	const char *text;		/* what the page of text shows; NULL: nothing yet */
 	const struct find *find;	/* what to mark on the screen; NULL: nothing */
 };
 
@@ -88,11 +89,12 @@ struct page_ops {
 	bool (*heads)(const struct page *p, int row);	/* it stands over those that follow it; NULL: none does */
 	/* Candidate of the fold or linear plan that a row is, or -1; NULL: never. */
 	int (*candidate)(const struct page *p, const struct ui *ui, int row);
+	void (*export)(const struct page *p, const struct ui *ui, struct text *t);	/* NULL: titles and lines, as on the screen */
 	const char *hint;	/* keys that matter here, for the last line */
 };
 
 extern const struct page_ops page_overview, page_graph, page_declined, page_fold, page_linear, page_bench, page_memory,
-	page_constants, page_help;
+	page_constants, page_help, page_lines;
 extern const struct page_ops *const page_table[PAGES];
 
 void page_open(struct page *p, const struct page_ops *ops, unsigned hidden);

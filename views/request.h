@@ -65,6 +65,7 @@
 	REQ(PAGE_8, "8", "", "Constants") \
 	REQ(HELP, "? f1", "", "this help") \
 	REQ(EXPORT, "e", "", "write this page to a file as text") \
+	REQ(COMMAND, ":", "", "a command, or any option of the command line") \
 	REQ(REDRAW, "^l", "", "draw the screen anew") \
 	REQ(QUIT, "q", "", "quit")
 

@@ -125,7 +125,7 @@ static void draw_tabs(const struct ui *ui, const struct page *p)
 {
 	char tab[32];
 
-	for (int i = 0, x = 0; i < PAGES && x < COLS; i++) {
+	for (int i = 0, x = 0; i <= PAGE_HELP && x < COLS; i++) {
 		tab_text(p, i, tab, sizeof tab);
 		x += put(1, x, 0, COLS - x, page_table[i] == p->ops ? A_REVERSE : A_NORMAL, ui->ascii, tab) + 1;
 	}
@@ -232,27 +232,41 @@ static void draw_pane(const struct ui *ui, struct page *p, int y, int height)
 	text_free(&t);
 }
 
+/* The part of the answer that has the cursor, and at the right what there is to say about it. */
+static void draw_prompt(const struct ui *ui, const struct screen_bottom *b, int y)
+{
+	int w = text_columns(b->prompt), room = COLS - w - 1, at, skip, used;
+	struct str clean = { 0 }, before = { 0 };
+
+	put_clean(y, 0, COLS, A_BOLD, ui->ascii, b->prompt);
+	if (room > 0) {
+		str_addn(&clean, b->answer, b->at);
+		text_clean(&before, str_text(&clean), false);
+		str_clear(&clean);
+		text_clean(&clean, b->answer, false);
+		at = text_columns(str_text(&before));
+		skip = at > room ? at - room : 0;
+		used = put(y, w, skip, room, A_NORMAL, ui->ascii, str_text(&clean));
+		room -= used + 3;
+		if (b->note && *b->note && room > 0) {
+			int n = text_columns(b->note) < room ? text_columns(b->note) : room;
+
+			put_clean(y, COLS - 1 - n, n, attribute(ui, b->bad ? STYLE_BAD : STYLE_DIM), ui->ascii, b->note);
+		}
+		w += at - skip;
+	}
+	move(y, w < COLS ? w : COLS - 1);
+	str_free(&clean);
+	str_free(&before);
+}
+
 static void draw_bottom(const struct ui *ui, const struct page *p, const struct screen_bottom *b)
 {
 	char work[160], right[64] = "";
 	int y = LINES - 1, w;
 
 	if (b->prompt) {
-		put_clean(y, 0, COLS, A_BOLD, ui->ascii, b->prompt);
-		w = text_columns(b->prompt);
-		if (w < COLS) {
-			struct str clean = { 0 };
-			int skip;
-
-			text_clean(&clean, b->answer, false);
-			skip = text_columns(str_text(&clean)) - (COLS - w - 1);
-			w += put(y, w, skip > 0 ? skip : 0, COLS - w - 1, A_NORMAL, ui->ascii, str_text(&clean));
-			str_free(&clean);
-		}
-		if (b->note && *b->note && w + 3 + text_columns(b->note) <= COLS)
-			put_clean(y, COLS - 1 - text_columns(b->note), COLS, b->bad ? attribute(ui, STYLE_BAD) : attribute(ui, STYLE_DIM),
-				  ui->ascii, b->note);
-		move(y, w < COLS ? w : COLS - 1);
+		draw_prompt(ui, b, y);
 		return;
 	}
 	if (p->nshown)
@@ -279,7 +293,7 @@ static struct screen_hit hit_tab(const struct page *p, int x)
 {
 	char tab[32];
 
-	for (int i = 0; i < PAGES; i++) {
+	for (int i = 0; i <= PAGE_HELP; i++) {
 		tab_text(p, i, tab, sizeof tab);
 		if (x >= 0 && x < (int)strlen(tab))
 			return (struct screen_hit){ HIT_TAB, i };

@@ -9,6 +9,7 @@
 struct screen_bottom {
 	const char *prompt;	/* "Write to: ", NULL: none */
 	const char *answer;	/* typed so far */
+	size_t at;		/* of the cursor in it, in bytes */
 	const char *note;	/* what there is to say about that, at its right */
 	const char *message;
 	bool bad;		/* the message, or the note, is about something that failed */
