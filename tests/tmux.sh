@@ -67,3 +67,13 @@ colored() {
 
 # child [PID]: the process that PID, or else the pane's shell, has started
 child() { local p=${1:-$($tmux display-message -p '#{pane_pid}')}; tr -d ' ' <"/proc/$p/task/$p/children"; }
+
+# shell COLUMNS LINES: a shell with job control
+shell() {
+	open "$1" "$2" --version
+	waits status
+	$tmux respawn-pane -k "env LC_ALL=C.UTF-8 TERM=screen-256color PS1='\$ ' bash --norc --noprofile -i"
+}
+
+# The modes of the pane's terminal that a program for it changes.
+modes() { stty -a -F "$($tmux display-message -p '#{pane_tty}')" | tr ' ;' '\n\n' | grep -E '^-?(echo|icanon)$' | sort | tr '\n' ' ' | sed 's/ $//'; }
