@@ -10,7 +10,8 @@ For portable.pte and xnnpack.pte of every case (and the files named in it):
   xnnpack    the same, partitioned anew
   fold       the fold verdicts are those of case.json (seed cases)
   linear     the linear verdicts are those of case.json (seed cases)
-  reason     each operator that the reference declined is declined here for the same reason (tests/reasons.txt)
+  reason     each operator that the reference declined is declined here for the same reason (tests/reasons.txt); in
+             portable.pte too, where it has the operator, and where ours is not the better verdict
   parity     --apply linear,partition leaves out the operators that the real lowering left out, neither more nor
              fewer, but for the differences in tests/parity.txt
   after      --optimize leaves out no more operators, and makes no more delegates, than it must
@@ -190,8 +191,9 @@ class Case:
                 self.differences += [('+', op) for op in more] + [('-', op) for op in fewer]
 
     def check_reasons(self, file, methods):
-        declined = self.info['files']['xnnpack.pte'].get('declined', [])
-        for op, why in self.opt.reasons.check(parity.flat(declined), methods):
+        declined = parity.flat(self.info['files'].get('xnnpack.pte', {}).get('declined', []))
+        check = self.opt.reasons.check_portable if file == 'portable.pte' else self.opt.reasons.check
+        for op, why in check(declined, methods):
             self.fail('reason', file, f'{op}: {why}')
 
     def check_after(self, file, r):
@@ -322,8 +324,7 @@ class Case:
             self.check_verdicts(file, r)
         if file == 'portable.pte':
             self.check_parity(folder)
-        else:
-            self.check_reasons(file, r['methods'])
+        self.check_reasons(file, r['methods'])
         data = [w for d in self.data(file) for w in ('--data', d)]
         for engine in ('portable', 'filed', 'xnnpack'):
             if file != 'portable.pte' or engine != 'filed':
