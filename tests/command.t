@@ -10,7 +10,11 @@ cd "$tmp" || exit 1
 # step KEYS PATTERN: presses, and waits for what it must show
 step() { keys $1; sees "$1: $2" "$2"; }
 # line TEXT PATTERN: a line of commands, and what comes of it
-line() { keys :; waits '^:'; keys -l -- "$1"; waits "^:.*${1##* }"; keys Enter; sees ":$1: $2" "$2"; }
+line() {
+	keys :; waits '^:'
+	keys -l -- "$1"; waits "^:.*$(printf %s "${1##* }" | tr '][().*^$+?{}|\\' .)"
+	keys Enter; sees ":$1: $2" "$2"
+}
 
 open 80 24 --threads 2 --max-time 1 posconv.pte
 waits 'nodes'

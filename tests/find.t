@@ -113,7 +113,7 @@ step 'q' '^status 0'
 
 # A large program: every step is an answer.
 open 120 40 --threads 2 many.pte
-waits 'nodes'
+waits '^>method'	# what loads is told of its nodes, too
 step '2' 'of 50'
 step '/' '^/'
 types 'forward/49' 'not found'
